@@ -2,7 +2,7 @@
 
 import re
 from collections import defaultdict
-from collections.abc import Callable, Container, Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache, partial
 from itertools import chain, pairwise
@@ -13,14 +13,13 @@ from docmill.tasks.parse.formulas.scripts import lowered, raised, with_fractions
 from docmill.tasks.parse.passes.table_rows import header_depth, titles_above
 from docmill.tasks.parse.pdf.furniture import body_size, mark_furniture
 from docmill.tasks.parse.pdf.headings import Outline, mark_headings
-from docmill.tasks.parse.pdf.layout.cell_columns import release_header
 from docmill.tasks.parse.pdf.layout.rows import Item, PageTable
 from docmill.tasks.parse.pdf.layout.text_columns import columns, join_rows
 from docmill.tasks.parse.pdf.list_marks import marker_of
 from docmill.tasks.parse.pdf.page_content import PageContent
 from docmill.tasks.parse.pdf.paragraph_flow import connect, with_run_in_headings
 from docmill.tasks.parse.pdf.text.annotations import Link
-from docmill.tasks.parse.pdf.text.characters import HYPHEN, LEVEL, MARKED, RAISED, Vocabulary, joined, squeeze, unmarked
+from docmill.tasks.parse.pdf.text.characters import HYPHEN, LEVEL, MARKED, RAISED, Vocabulary, joined, unmarked
 from docmill.tasks.parse.pdf.text.line import TextLine, texts_to_join
 from docmill.tasks.parse.pdf.text.right_to_left import is_right_to_left
 from docmill.tasks.parse.pdf.text_blocks import PageBlock, blocks, step_of_all
@@ -74,8 +73,6 @@ def _pages(sheets: list[PageContent], code: bool) -> Iterator[list[list[Item]]]:
     """Yield the flows of each page; the first rows of a page may go on the table that ends the page before."""
     before: PageTable | None = None
     for sheet in sheets:
-        if before is not None:
-            release_header(sheet.items, before)
         flows = _flows(sheet, code, before)
         last = next((flow[-1] for flow in reversed(flows[1:]) if flow), None)
         before = last if isinstance(last, PageTable) and last.columns else None
@@ -331,17 +328,13 @@ def _counts(page: list[TextLine], row: list[int]) -> bool:
 
 
 def mark_tables(pages: list[list[Item]]) -> None:
-    """Mark the tables of contents.
-
-    A line of their page names them, the document has their titles as lines, or they are nothing but texts and pages.
-    """
-    said = cache(partial(_all_said, pages))
+    """Mark the tables of contents: a line of their page names them, or they are nothing but texts and pages."""
     for items in pages:
         tables = [item for item in items if isinstance(item, PageTable)]
         named = bool(tables) and any(map(_is_name, items))
         parts = named and _are_parts(tables)
         for table in tables:
-            table.contents = parts or _is_of_contents(table, named, said)
+            table.contents = parts or _is_of_contents(table, named)
 
 
 def _are_parts(tables: list[PageTable]) -> bool:
@@ -349,22 +342,12 @@ def _are_parts(tables: list[PageTable]) -> bool:
     return _lists_pages([row[-1] for table in tables for row in table.cells])
 
 
-def _is_of_contents(table: PageTable, named: bool, said: Callable[[], set[str]]) -> bool:
+def _is_of_contents(table: PageTable, named: bool) -> bool:
     first, last = ([row[side] for row in table.cells] for side in (0, -1))
     if named:
         return _lists_pages(first) or _lists_pages(last)
     bare = len(table.cells[0]) == 2 and not table.header_rows and not _numbers(first)
-    return _lists_pages(last) if bare else _rises(last) and _are_titles(table, said())
-
-
-def _all_said(pages: list[list[Item]]) -> set[str]:
-    return {squeeze(item.text) for items in pages for item in items if isinstance(item, TextLine)}
-
-
-def _are_titles(table: PageTable, said: set[str]) -> bool:
-    """Return whether what stands before the numbers of a table's rows is said elsewhere, with its own number or not."""
-    rows = [(squeeze("".join(row[:-1])), squeeze("".join(row[1:-1]))) for row in table.cells]
-    return sum(bool(said.intersection(filter(None, row))) for row in rows) >= _MOST_ROWS * len(rows)
+    return bare and _lists_pages(last)
 
 
 def _is_name(item: Item) -> bool:

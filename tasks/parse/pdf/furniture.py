@@ -22,8 +22,6 @@ _CLAUSE = re.compile(r"\W*#(?:[.)]|\.#)+\W*")  # "4.", "2.2", "(3)", "18.13"
 _DOTTED = re.compile(r"#(?:\.#)*")
 # "12", "- 8 -", "Page 4 of 18", "A-3", "3/7"
 _LONE = re.compile(r"\W*(?:\w{1,6}[. -]\s*)?#(?:\s*(?:/|\w{1,4})\s*#)?\W*")
-_WORD = re.compile(r"[^\W\d_]{2,}")
-_SAID = 6  # words that say the same on all pages, at one place: the mark of a printer, and no row of a table
 # A number that a space parts from the other text. What a dot follows or goes before numbers a clause.
 _EDGE = re.compile(r"\W*(\d{1,4})(?=\s|$)|.*?(?:\s|\w-|^)(\d{1,4})$")
 
@@ -81,20 +79,13 @@ def edge_number(text: str) -> int | None:
 def repeat(form: str, lines: Sequence[tuple[int, tuple[int, ...]]]) -> bool:
     """Return whether lines of one form, each a page and its numbers, say the same on all pages but for their numbers.
 
-    Numbers stay the same or count with the pages; without a word beside them they must count. Beside many words, one
-    that counts is enough.
+    Numbers stay the same or count with the pages; without a word beside them they must count.
     """
     columns = list(zip(*(values for _, values in lines), strict=True))
     counted = _counted_columns([page for page, _ in lines], columns, _clause_numbers(form))
-    others = _changing(columns, counted)
-    if others and not (counted and len(_WORD.findall(form)) >= _SAID):
+    if any(at not in counted and len(set(column)) > 1 for at, column in enumerate(columns)):
         return False
     return not columns or _has_words(form) or (bool(counted) and not is_clause(form))
-
-
-def _changing(columns: Sequence[Sequence[int]], counted: set[int]) -> list[Sequence[int]]:
-    """Return the columns of numbers that neither count nor stay the same."""
-    return [column for at, column in enumerate(columns) if at not in counted and len(set(column)) > 1]
 
 
 def _has_words(form: str) -> bool:

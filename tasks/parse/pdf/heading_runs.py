@@ -29,7 +29,6 @@ _NUMBER = re.compile(
 _ITEM = re.compile(r"\(?(?:[a-z]|[ivx]{1,4}|\d{1,2})\)\s|[A-Za-z]\.\s+[a-z]")
 _QUOTES = "\"'\u2018\u2019\u201c\u201d\u00ab\u00bb(\u00bf\u00a1"
 _ADDRESS = re.compile(r"\w@\w|https?://|\bwww\.")
-_STOP = re.compile(r"[^\W\d_]{4}[.!?](?=\s)")  # shorter words with a stop are abbreviations
 _FORMULA = re.compile(r"[<>={}\\∑∫∈≤≥]")
 _MARKED = re.compile(r"(?:\d{1,2}(?:\.\d{1,2}){0,4}\.?|[A-Z]\.|[IVX]{1,5}\.|§+\s*\d+)\s+\S")
 
@@ -49,11 +48,6 @@ def says_no_heading(text: str) -> bool:
 def _is_end(text: str) -> bool:
     """Return whether a text is the end of a sentence; dots may stand for what a heading leaves out."""
     return text[0].islower() and text[-2:-1].isalpha() and text[-1] == "."
-
-
-def _are_sentences(text: str) -> bool:
-    """Return whether text as large as its document's has two sentences and more; a heading may have one stop within."""
-    return len(_STOP.findall(text)) > 1
 
 
 def is_formula(text: str) -> bool:
@@ -76,7 +70,7 @@ def reads_as_heading(text: str, mono: bool) -> bool:
     text = text.rstrip()
     if len(text) >= _MAX_BOLD or not _ends_heading(text) or (not mono and _FORMULA.search(text)):
         return False
-    return _begins_heading(text, mono) and _has_word(text, mono) and not _are_sentences(text)
+    return _begins_heading(text, mono) and _has_word(text, mono)
 
 
 def _ends_heading(text: str) -> bool:

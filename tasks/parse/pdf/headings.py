@@ -371,8 +371,6 @@ def _is_alone(run: HeadingRun) -> bool:
     ends = after is None or not after.font.bold or run.gap_below() > _APART
     if before is None or before.level or not ends:
         return ends
-    if run.lines[0].font.mono and before.font.mono:
-        return run.gap_above() > 1  # closer, it may continue code
     return not before.font.bold or run.gap_above() > _APART
 
 

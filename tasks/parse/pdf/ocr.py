@@ -11,7 +11,7 @@ import re
 import shutil
 import subprocess
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cache
 from itertools import accumulate, groupby
 from math import atan2, degrees
@@ -24,6 +24,7 @@ import numpy.typing as npt
 
 from docmill.storage.errors import Rejected
 from docmill.tasks.parse.canvas import Box
+from docmill.tasks.parse.pdf.page_content import PageContent
 from docmill.tasks.parse.pdf.text.line import PLAIN, TextLine
 from docmill.tasks.parse.pdf.text.pdfium_calls import Place
 
@@ -44,22 +45,6 @@ class Picture:
     def scale(self) -> float:
         """Return how many points a pixel measures."""
         return POINTS / self.per_inch
-
-
-@dataclass(frozen=True, slots=True)
-class PageReading:
-    """The lines that OCR read, their boxes in points on the page turned upright, of `width` by `height` points.
-
-    `paragraphs` holds the same lines in the order of an engine that finds one. `back` leads from boxes of the upright
-    page to the page as displayed; None if it is upright. `sure` is the mean confidence from 0 to 1, by characters.
-    """
-
-    lines: list[TextLine]
-    width: float
-    height: float
-    sure: float
-    paragraphs: list[list[TextLine]] = field(default_factory=list)
-    back: Place | None = None
 
 
 Floats = npt.NDArray[np.float64]
@@ -95,8 +80,8 @@ class _FoundLines(NamedTuple):
     crops: list[Any]
 
 
-def read_by_rapidocr(picture: Picture, page: int) -> PageReading:
-    """Return the lines of a picture in no order; raise Rejected `not_installed` if a model is missing."""
+def read_by_rapidocr(picture: Picture, page: int) -> PageContent:
+    """Return the page with the lines of a picture in no order; raise Rejected `not_installed` if a model is missing."""
     engine = _engine()
     grey = np.frombuffer(picture.pixels, np.uint8).reshape(picture.height, picture.width)
     turns, (corners, crops) = _upright(engine, np.repeat(grey[:, :, None], 3, axis=2))
@@ -107,9 +92,9 @@ def read_by_rapidocr(picture: Picture, page: int) -> PageReading:
     lines = [_line(read[at][0], corners[at], to_level, page) for at in kept]
     _even(lines)
     letters = sum(len(read[at][0]) for at in kept)
-    sure = sum(len(read[at][0]) * read[at][1] for at in kept) / letters if letters else 0.0
+    sure = sum(len(read[at][0]) * read[at][1] for at in kept) / letters if letters else None
     back = _back(to_level, picture, turns)
-    return PageReading(lines, width * picture.scale, height * picture.scale, sure, back=back)
+    return PageContent(page, width * picture.scale, height * picture.scale, [*lines], back=back, sure=sure)
 
 
 @cache
@@ -284,8 +269,8 @@ class _Word:
     text: str
 
 
-def read_by_tesseract(picture: Picture, page: int, languages: str) -> PageReading:
-    """Return the paragraphs of a picture as lines with boxes in points.
+def read_by_tesseract(picture: Picture, page: int, languages: str) -> PageContent:
+    """Return the page with the paragraphs of a picture.
 
     Raise Rejected: `not_installed` if tesseract or the data of a language is missing, `timeout`, `crashed`.
     """
@@ -309,7 +294,8 @@ def read_by_tesseract(picture: Picture, page: int, languages: str) -> PageReadin
     lines = [line for paragraph in paragraphs for line in paragraph]
     letters = sum(len(word.text) for word in words)
     sure = sum(len(word.text) * word.confidence for word in words) / letters / _CERTAIN if letters else 0.0
-    return PageReading(lines, picture.width * picture.scale, picture.height * picture.scale, sure, paragraphs)
+    width, height = picture.width * picture.scale, picture.height * picture.scale
+    return PageContent(page, width, height, [*lines], paragraphs=paragraphs, sure=sure if lines else None)
 
 
 def _reason(status: int, said: str, languages: str) -> Rejected:

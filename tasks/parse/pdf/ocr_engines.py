@@ -11,7 +11,8 @@ from docmill.storage.errors import Rejected
 from docmill.storage.keys import key_of
 
 if TYPE_CHECKING:
-    from docmill.tasks.parse.pdf.ocr import PageReading, Picture
+    from docmill.tasks.parse.pdf.ocr import Picture
+    from docmill.tasks.parse.pdf.page_content import PageContent
 
 RAPIDOCR, TESSERACT = "rapidocr", "tesseract"
 ADVICE = "docmill[ocr], unless [parse] ocr = false"
@@ -45,15 +46,15 @@ def _prefers_rapidocr(wanted: str, languages: str) -> bool:
     return {"auto": knows, "on": knows or not shutil.which(TESSERACT)}.get(wanted, False)
 
 
-def read_picture(picture: "Picture", page: int, engine: str, languages: str) -> "PageReading":
-    """Return what an engine reads in a picture of a page.
+def read_picture(picture: "Picture", page: int, engine: str, languages: str) -> "PageContent":
+    """Return the page that an engine reads in a picture of it.
 
     Raise Rejected: `not_installed` if the engine or the data of a language is missing, `timeout`, `crashed`.
     """
     return _ENGINES[engine.partition(" ")[0]](picture, page, languages)
 
 
-def _by_rapidocr(picture: "Picture", page: int, _languages: str) -> "PageReading":
+def _by_rapidocr(picture: "Picture", page: int, _languages: str) -> "PageContent":
     from docmill.tasks.parse.pdf.ocr import read_by_rapidocr
 
     if not find_spec(RAPIDOCR):
@@ -61,13 +62,13 @@ def _by_rapidocr(picture: "Picture", page: int, _languages: str) -> "PageReading
     return read_by_rapidocr(picture, page)
 
 
-def _by_tesseract(picture: "Picture", page: int, languages: str) -> "PageReading":
+def _by_tesseract(picture: "Picture", page: int, languages: str) -> "PageContent":
     from docmill.tasks.parse.pdf.ocr import read_by_tesseract
 
     return read_by_tesseract(picture, page, languages)
 
 
-_ENGINES: Mapping[str, Callable[["Picture", int, str], "PageReading"]] = {
+_ENGINES: Mapping[str, Callable[["Picture", int, str], "PageContent"]] = {
     RAPIDOCR: _by_rapidocr,
     TESSERACT: _by_tesseract,
 }

@@ -5,7 +5,6 @@ from collections.abc import Container, Iterator
 from contextlib import closing
 from dataclasses import dataclass
 from io import BytesIO
-from itertools import repeat
 from math import sqrt
 from typing import Any
 
@@ -18,7 +17,7 @@ from docmill.tasks.parse.pdf.ocr import POINTS, Picture
 from docmill.tasks.parse.pdf.ocr_engines import ADVICE, read_picture
 from docmill.tasks.parse.pdf.page_content import PageContent
 from docmill.tasks.parse.pdf.text.line import TextLine
-from docmill.tasks.parse.pdf.text.pdfium_calls import Handle, boxes_from, calls
+from docmill.tasks.parse.pdf.text.pdfium_calls import Handle, boxes_from, calls, objects_of
 from docmill.tasks.parse.pictures.camera_facts import camera_facts
 
 _PER_INCH = 300.0  # dots, what tesseract asks for: with fewer it misreads small print, with more it takes longer
@@ -51,11 +50,7 @@ def is_picture(page: int, sheet: PageContent) -> bool:
 
 def _images(page: int) -> list[Handle]:
     """Return the images among the first objects of a page."""
-    ask = calls()
-    count = min(ask["FPDFPage_CountObjects"](page), _MOST_OBJECTS)
-    handles = list(map(ask["FPDFPage_GetObject"], repeat(Handle(page)), range(count)))
-    kinds = map(ask["FPDFPageObj_GetType"], handles)
-    return [one for one, kind in zip(handles, kinds, strict=True) if kind == _IMAGE]
+    return [one for one, kind in zip(*objects_of(page, _MOST_OBJECTS), strict=True) if kind == _IMAGE]
 
 
 def read_scan(document: Any, sheet: PageContent, options: ParseOptions) -> PageContent:
@@ -73,16 +68,7 @@ def read_scan(document: Any, sheet: PageContent, options: ParseOptions) -> PageC
 
 def scanned(picture: Picture, number: int, options: ParseOptions) -> PageContent:
     """Return the page that OCR reads in a picture of it."""
-    read = read_picture(picture, number, options.ocr_engine, options.ocr_languages)
-    return PageContent(
-        number,
-        read.width,
-        read.height,
-        [*read.lines],
-        paragraphs=read.paragraphs,
-        back=read.back,
-        sure=read.sure if read.lines else None,
-    )
+    return read_picture(picture, number, options.ocr_engine, options.ocr_languages)
 
 
 def certainty(sheets: list[PageContent]) -> dict[str, list[int]]:

@@ -107,7 +107,6 @@ _ADDRESS = re.compile(r"(?:\d{1,3} )?(?:(?:\{[^{}@]+\}|[\w.+, -]+)@\w[\w.-]*\w|(
 _CLAUSE = re.compile(r"\d{1,3}(?:\.\d{1,3})+\.?|\(?(?:\d{1,3}|[a-z]|[ivx]{1,5})[.)]")  # "1.1", "12.", "(a)"
 _SENTENCE_SIGNS = "-–—→⇒›»"
 _ENDS = (".", "!", "?", ":", "”", '"')
-_STOPS = (*_ENDS, ",", ";")
 
 # Lengths below are in font sizes unless something else is said.
 _SMALL = 0.93  # of the body's font size: footnotes are set smaller; more takes numbered text for notes
@@ -249,13 +248,11 @@ def _is_bullet(mark: re.Match[str], before: TextLine) -> bool:
     return before.text.endswith(_ENDS) or not mark.string[mark.end()].islower() or marker_of(before.text) is not None
 
 
-def _is_number(mark: re.Match[str], line: TextLine, block: list[TextLine], measure: FlowMeasure) -> bool:
+def _is_number(mark: re.Match[str], line: TextLine, block: list[TextLine]) -> bool:
     """Return whether a number begins an item: as far left as its block, or further in as the first of a list."""
     first, last = block[0], block[-1]
     further_in = line.box[0] > last.box[0] + _FURTHER_IN * line.size or last.text.endswith(":")
     inner = _FIRST.fullmatch(mark[1]) is not None and further_in
-    if inner and mark[1][0].isdigit() and marker_of(first.text) and not measure.is_short(last):
-        inner = last.text.endswith(_STOPS)  # else "1." may end the sentence of a full line: "with exit status 1."
     return inner or line.box[0] <= first.box[0] + line.size
 
 
@@ -323,7 +320,7 @@ def _is_within_sentence(last: TextLine, line: TextLine, measure: FlowMeasure) ->
     """Return whether a line plainly goes on the sentence of the full line above it."""
     if abs(line.box[0] - last.box[0]) > _SAME_INDENT or not may_go_on(last, line) or last.text.endswith(_ENDS):
         return False
-    return measure.is_full(last) and marker_of(line.text) is None
+    return measure.is_full(last)
 
 
 def _is_more_heading(block: list[TextLine], line: TextLine) -> bool:
@@ -353,7 +350,7 @@ def _usual_gap(block: list[TextLine]) -> float:
 
 def _begins(block: list[TextLine], line: TextLine, measure: FlowMeasure) -> bool:
     """Return whether a line begins an item, a footnote or, by indent or after a short line, a paragraph."""
-    if _follows_bold_line(block, line) or _begins_item(block, line, measure) or line.text.startswith(RAISED):
+    if _follows_bold_line(block, line) or _begins_item(block, line) or line.text.startswith(RAISED):
         return True
     if marker_of(block[0].text):
         return line.box[0] < block[0].box[0] - _FURTHER_OUT * line.size
@@ -369,11 +366,11 @@ def _is_stepped(block: list[TextLine], line: TextLine, measure: FlowMeasure) -> 
     return 0 < min(steps, default=measure.step * line.size) < step - _MORE_GAP * line.size
 
 
-def _begins_item(block: list[TextLine], line: TextLine, measure: FlowMeasure) -> bool:
+def _begins_item(block: list[TextLine], line: TextLine) -> bool:
     mark = marker_of(line.text)
     if mark is None:
         return False
-    return _is_bullet(mark, block[-1]) if mark.re is BULLET else _is_number(mark, line, block, measure)
+    return _is_bullet(mark, block[-1]) if mark.re is BULLET else _is_number(mark, line, block)
 
 
 def _begins_paragraph(block: list[TextLine], line: TextLine, measure: FlowMeasure) -> bool:

@@ -234,13 +234,3 @@ def test_a_lone_number_far_from_the_edge_or_large_at_the_foot_counts(y: float, s
         pdf.text(290, y, str(40 + number), size)
         pdf.lines(150, 660, [f"In {month} the {GOODS[number]} were dear." for month in MONTHS])
     assert parts(read(pdf), "furniture") == [str(40 + number) for number in range(6)]
-
-
-@pytest.mark.parametrize(("words", "furniture"), [("by the office of weights", 6), ("sold", 0)])
-def test_the_mark_of_a_printer_counts_though_one_of_its_numbers_does_not(words: str, furniture: int) -> None:
-    pdf = Pdf({})
-    for number in range(6):
-        pdf.add_page()
-        pdf.lines(60, 600, [f"In {month} the {GOODS[number]} were dear." for month in MONTHS])
-        pdf.text(60, 20, f"Sheet {number + 1} of lot {(number * 7) % 5}, {words}", 7)
-    assert len(parts(read(pdf), "furniture")) == furniture

@@ -305,7 +305,6 @@ def test_the_text_of_an_item_is_no_heading_though_its_sign_is_in_another_font() 
 @pytest.mark.parametrize(
     ("text", "size"),
     [
-        ("Money is short. Pressure does not cease. Checks go on", 10),
         ("Exhibit 1. Mills by their age", 10),
         ("left blank by those who came before.", 14),
     ],

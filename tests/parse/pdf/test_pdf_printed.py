@@ -133,14 +133,6 @@ def test_upper_roman_numbers_begin_items() -> None:
     assert len(parts(read(pdf), "list_item")) == 3
 
 
-def test_a_number_at_the_end_of_a_sentence_begins_no_item() -> None:
-    pdf = page()
-    pdf.text(60, 740, "\u2022 A source that lost many of its documents is refused with exit status")
-    pdf.text(72, 728, "1. This is nearly always a missing mount.")
-    pdf.text(60, 712, "\u2022 A folder is read again.")
-    assert len(parts(read(pdf), "list_item")) == 2
-
-
 def test_two_lines_of_one_sentence_are_a_paragraph_however_far_apart() -> None:
     pdf = page()
     pdf.text(60, 740, "A pipeline that guesses what it may keep is worse than one that keeps nothing, since on some")

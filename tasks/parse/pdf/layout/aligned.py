@@ -18,7 +18,6 @@ from docmill.tasks.parse.pdf.layout.cell_columns import (
     has_figures,
     lines_of,
     place_of,
-    repeats_header,
     widened,
 )
 from docmill.tasks.parse.pdf.layout.grid_cells import header_rows
@@ -95,21 +94,19 @@ def _are_single(items: list[Item], rows: list[list[Item]]) -> bool:
 
 
 def _more_of(before: PageTable, rows: list[list[Item]], rules: LevelRules) -> tuple[int, list[Item]]:
-    """Return how many rows go on the table of the page before, below its header or not, and these as a table.
+    """Return how many rows go on the table of the page before, and these as a table.
 
     The rest of a row that the end of the page cut may stand first: single lines. 0 and none if no rows go on.
     """
-    begin = int(repeats_header(rows[0], before))
-    start = next((at for at, row in enumerate(rows[: _MOST_SINGLE + 1 + begin]) if at >= begin and len(row) > 1), begin)
-    if start == len(rows) or any(_is_heading(row, rows[start]) for row in rows[begin:start]):
+    start = next((at for at, row in enumerate(rows[: _MOST_SINGLE + 1]) if len(row) > 1), 0)
+    if any(_is_heading(row, rows[start]) for row in rows[:start]):
         return 0, []
-    cut = fitting_rows(rows[begin : _end(rows, start, rules)], before.columns, headed=bool(begin))
+    cut = fitting_rows(rows[: _end(rows, start, rules)], before.columns)
     spans = widened(before.columns, cut)
     cells = _cells(cut, spans, rules) if cut else None
     if cells is None:
         return 0, []
-    made = _made(before.cells[:begin] + [texts for _, texts in cells], lines_of(cut), spans)
-    return begin + len(cut), [made]
+    return len(cut), [_made([texts for _, texts in cells], lines_of(cut), spans)]
 
 
 def _made(cells: list[list[str]], lines: list[TextLine], spans: list[Span], header: int = 0) -> PageTable:

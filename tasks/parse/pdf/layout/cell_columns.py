@@ -258,46 +258,16 @@ def lines_of(rows: list[Row]) -> list[TextLine]:
     return [*chain.from_iterable(chain.from_iterable(rows))]
 
 
-_LEAST_CELLS = 2  # of a header: one word alone may be the page's
 _LOWER_START = "([{\"'\u201e\u201c\u2018\u00ab\u2013\u2014-,;.:%&/+"
 """Signs, besides small letters, that the rest of a cell may begin with; a new cell begins with a letter or a figure."""
 
 
-def release_header(items: list[Item], table: PageTable) -> None:
-    """Take the header of a table, repeated at the top of the next page, out of that page's furniture."""
-    header = " ".join(table.cells[0])
-    lines = [item for item in items if isinstance(item, TextLine) and item.text in header]
-    held = [line for line in lines if line.furniture]
-    if _count_level(lines, held) >= _LEAST_CELLS:
-        for line in held:
-            line.furniture = False
-
-
-def _count_level(lines: list[TextLine], held: list[TextLine]) -> int:
-    """Return how many lines stand on the level of the first of some."""
-    return sum(_are_level(line, held[0]) for line in lines) if held else 0
-
-
-def _are_level(one: TextLine, other: TextLine) -> bool:
-    return one.box[1] < other.box[3] and other.box[1] < one.box[3]
-
-
-def repeats_header(row: list[Item], table: PageTable) -> bool:
-    """Return whether a row says what the header of a table does, perhaps in other pieces."""
-    header = [cell for cell in table.cells[0] if cell]
-    said = " ".join(item.text for item in row if isinstance(item, TextLine))
-    return len(header) >= _LEAST_CELLS and said.split() == " ".join(header).split()
-
-
-def fitting_rows(rows: list[list[Item]], spans: list[Span], headed: bool) -> list[Row]:
-    """Return the cells of the first rows whose cells stand each in one of some columns; none unless one row has two.
-
-    Below a header that is repeated, `headed`, one of several cells may stand over several columns.
-    """
+def fitting_rows(rows: list[list[Item]], spans: list[Span]) -> list[Row]:
+    """Return the cells of the first rows whose cells stand each in one of some columns; none unless one row has two."""
     found: list[Row] = []
     for cells in map(in_cells, rows):
         places = [places_over(cell, spans) for cell in cells]
-        if not cells or not ((headed and len(cells) > 1 and all(places)) or _are_apart(places)):
+        if not cells or not _are_apart(places):
             break
         found.append(cells)
     while found and len(found[-1]) < 2:

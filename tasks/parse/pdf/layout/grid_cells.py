@@ -116,7 +116,7 @@ def _groups(cells: list[Cell]) -> list[Pieces]:
     if max(len(cell.pieces) for cell in cells) == 1:  # as in most bands
         return [_all_of(cells)]
     levels = levels_of(chain.from_iterable(cell.pieces for cell in cells if not _is_label(cell)))
-    return _joined_levels(levels, cells) if len(levels) > 1 and _are_rows(cells) else [_all_of(cells)]
+    return levels if len(levels) > 1 and _are_rows(cells) else [_all_of(cells)]
 
 
 def _is_label(cell: Cell) -> bool:
@@ -172,39 +172,13 @@ def _whole(level: Pieces) -> TextLine:
     return replace(level[0], text=" ".join(one.text for one in level), box=around_all([one.box for one in level]))
 
 
-def _joined_levels(levels: list[Pieces], cells: list[Cell]) -> list[Pieces]:
-    """Return levels, those that only go on a name above them as part of its row."""
-    groups: list[Pieces] = []
-    for level in levels:
-        if groups and _goes_on(groups[-1], level, cells):
-            groups[-1] = groups[-1] + level
-        else:
-            groups.append(level)
-    return groups
-
-
-def _goes_on(above: Pieces, level: Pieces, cells: list[Cell]) -> bool:
-    """Return whether all that stands on a level are words that had no room in the line above them."""
-    return all(not is_value(piece.text) and _is_wrapped(above, piece, cells) for piece in level)
-
-
-def _is_wrapped(above: Pieces, piece: TextLine, cells: list[Cell]) -> bool:
-    cell = next(one for one in cells if piece in one.pieces)
-    upper = [one for one in above if one in cell.pieces]
-    if not upper:
-        return False
-    return piece.text[:1].islower() or not had_room(upper[-1], piece, cell.right - cell.left)
-
-
 def header_rows(cells: list[list[str]]) -> int:
     """Return 0 if a table's first row has figures in half of the columns of figures or more, else 1.
 
-    If there are no such columns, that is half of the row. Years, and numbers that count on, may name columns.
+    If there are no such columns, that is half of the row. Years may name columns.
     """
     names = [cells[0][at] for at in _telling(cells)]
-    figures = [*filter(_is_figure, names)]
-    counted = len(figures) < sum(map(bool, cells[0])) and _count_on(figures)
-    return int(counted or 2 * len(figures) < max(len(names), 1))
+    return int(2 * sum(map(_is_figure, names)) < max(len(names), 1))
 
 
 def _telling(cells: list[list[str]]) -> list[int]:
@@ -217,12 +191,6 @@ def _has_figures(cells: list[list[str]], column: int) -> bool:
     """Return whether most cells of a column below its first are figures."""
     below = [row[column] for row in cells[1:] if row[column]]
     return 2 * sum(map(_is_figure, below)) > len(below)
-
-
-def _count_on(figures: list[str]) -> bool:
-    """Return whether figures are numbers of columns: each is one more than the one before."""
-    whole = len(figures) > 1 and all(map(str.isdecimal, figures))
-    return whole and all(int(other) - int(one) == 1 for one, other in pairwise(figures))
 
 
 def _is_figure(text: str) -> bool:

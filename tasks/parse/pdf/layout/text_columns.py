@@ -1,6 +1,5 @@
 """PDF gutters: the empty strips down a page between its columns of text."""
 
-import re
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterator
@@ -190,7 +189,6 @@ def _length(line: TextLine) -> int:
     return len(line.text)
 
 
-_NUMBER = re.compile(r"\d[\d.,]*")
 _MAX_DEPTH = 10
 """Gutters within the columns of others. It bounds the work for a page that is made to have many."""
 
@@ -330,7 +328,7 @@ def _append(one: TextLine, other: TextLine) -> None:
     mark = "" if glue else _mark(other, one)
     is_mark = len(one.text) <= _MARK < len(other.text)
     if is_right_to_left(one.text + other.text):
-        one.text = _from_the_right(one, other, glue)
+        one.text = f"{other.text}{glue}{one.text}"
     else:
         one.text += f"{mark}{unmarked(other.text)}{LEVEL}" if mark else glue + other.text
     one.font = one.font.both(other.font)
@@ -338,17 +336,6 @@ def _append(one: TextLine, other: TextLine) -> None:
     one.size = other.size if is_mark else max(one.size, other.size)
     one.box = around(one.box, other.box)
     one.last = other.last
-
-
-def _from_the_right(one: TextLine, other: TextLine, glue: str) -> str:
-    """Return the text of a piece and of the one at its right, which is read first."""
-    if not glue and one.text.isdigit() and _stands_higher(one, other):
-        return f"{other.text}{RAISED}{one.text}{LEVEL}"
-    if other.text.isdigit() and _stands_higher(other, one):
-        number = _NUMBER.match(one.text) if not glue else None  # a number is read from the left: 2023, then its mark
-        at = number.end() if number else 0
-        return f"{one.text[:at]}{RAISED}{other.text}{LEVEL}{glue}{one.text[at:]}"
-    return f"{other.text}{glue}{one.text}"
 
 
 def _mark(piece: TextLine, line: TextLine) -> str:

@@ -91,11 +91,6 @@ def _with_signs(text: str) -> str:
     return _with_accents(text).translate(SIGNS)
 
 
-def in_columns(text: str) -> str:
-    """Return a line of code with its inner spaces, which align text vertically."""
-    return text.translate(SIGNS).replace("\r", "").expandtabs()
-
-
 _COMMON = (
     "th he in er an re on at en nd ti es or te of ed is it al ar st to nt ng se ha as ou io le ve co me de hi ri ro ic"
     " ne ea ra ce li ch ll be ma si om ur el la di ei ie ge un da ue qu nn ho us ut em ta sc ss ec tr il po pe ac pr am"

@@ -61,16 +61,6 @@ def around_pairs(sides: list[float], place: Place) -> list[Box]:
     ]
 
 
-def around_each(sides: list[float], place: Place) -> list[Box]:
-    """Return the boxes on the page of `around_pairs` for boxes that stand alone, each its own pair."""
-    a, _, _, d, e, f = place
-    each = iter(sides)
-    boxes = zip(each, each, each, each, strict=True)
-    if not is_upright(place):
-        return placed([*boxes], place)
-    return [(left * a + e, top * d + f, right * a + e, bottom * d + f) for left, top, right, bottom in boxes]
-
-
 def placed_sides(sides: Sequence[float], place: Place) -> list[float]:
     """Return the sides of boxes, one box after another, on the page."""
     each = iter(sides)

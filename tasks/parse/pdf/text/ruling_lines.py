@@ -83,10 +83,6 @@ class LevelRules:
         self._places = [rule[0] for rule in self._rules]
         self._edges = [*edges]
 
-    def __bool__(self) -> bool:
-        """Return whether there are any."""
-        return bool(self._rules or self._edges)
-
     def wide(self) -> list[Rule]:
         """Return the rules and the edges of fills, from the top."""
         return sorted([*self._rules, *self._edges])

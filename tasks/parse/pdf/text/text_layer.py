@@ -21,7 +21,6 @@ from docmill.tasks.parse.pdf.text.characters import (
     clean,
     clean_marked,
     cuts_within_words,
-    in_columns,
 )
 from docmill.tasks.parse.pdf.text.gaps import (
     GAP,
@@ -51,7 +50,6 @@ from docmill.tasks.parse.pdf.text.line import (
 from docmill.tasks.parse.pdf.text.pdfium_calls import (
     Place,
     around_all,
-    around_each,
     around_pairs,
     boxes_from,
     calls,
@@ -146,8 +144,6 @@ class TextLayer:
             font = self._font(pointer)
             if font is not PLAIN:
                 font, size = self._styled(font, size, span)
-                if font.mono and "  " in text:
-                    plain = in_columns(text)
             first, last = span
             box = self._beside_initial(text, size, box, span)
             size = line_size(text, size, self._letter(box, size, middle), first, self._real_sizes)
@@ -266,7 +262,7 @@ class TextLayer:
 
     def _boxes_of_each(self, indexes: Sequence[int]) -> list[Box]:
         """Return the boxes of characters."""
-        return around_each(numbers_from("FPDFText_GetLooseCharBox", indexes, self._reference), self._place)
+        return placed(boxes_from("FPDFText_GetLooseCharBox", indexes, self._reference), self._place)
 
     def _in_pieces(self, lines: list[TextLine]) -> list[TextLine]:
         """Return lines, with those that have gaps wider than a letter in pieces."""

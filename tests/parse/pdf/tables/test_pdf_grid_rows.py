@@ -39,15 +39,6 @@ def test_lines_of_figures_within_one_band_of_rules_are_rows() -> None:
     assert cells_of(read(pdf)) == [[[*row] for row in (HEADER, *ROWS)]]
 
 
-def test_a_name_of_two_lines_within_a_band_is_of_one_row() -> None:
-    rows = [("A state of many", "187", "230", "643"), ("rivers and weirs", "", "", ""), *ROWS[2:]]
-    pdf = page()
-    _frame(pdf, 752, [15, 60])
-    _written(pdf, 741, [HEADER, *rows])
-    (cells,) = cells_of(read(pdf))
-    assert cells[1:] == [["A state of many rivers and weirs", "187", "230", "643"], *map(list, ROWS[2:])]
-
-
 def test_sentences_beside_one_another_within_a_band_are_cells() -> None:
     pdf = page()
     _frame(pdf, 752, [15, 42], (60, 210))

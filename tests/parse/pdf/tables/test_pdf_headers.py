@@ -86,12 +86,6 @@ def test_each_of_several_names_is_over_its_own_columns() -> None:
     assert table.attributes["header_rows"] == 2
 
 
-def test_numbers_that_count_on_name_columns() -> None:
-    table = _table(_rows([["Year", "1", "2", "3"], *YEARS]))
-    assert table.attributes["header_rows"] == 1
-    assert table.attributes["cells"][0] == ["Year", "1", "2", "3"]
-
-
 def test_a_row_with_figures_where_others_have_them_is_no_header() -> None:
     for more in (["NA", "NA"], ["NA"]):
         rows = [[f"Share of mill {number}", f"1{number}", *more] for number in range(5)]

@@ -284,17 +284,3 @@ def test_what_stands_below_empty_cells_at_the_end_of_a_page_is_of_their_row() ->
     more: Rows = [("a page", "page_days", "one week"), ("a word", "word_days", "one day")]
     written(pdf, xs, 800, [("", "", "One hour"), *more])
     assert cells_of(read(pdf)) == [[*map(list, rows), ["a file", "hours", "One hour"], *map(list, more)]]
-
-
-def test_a_cell_over_two_columns_goes_on_a_table_below_its_repeated_header() -> None:
-    pdf = page()
-    pdf.text(60, 800, "What is kept, and for how long, is said by these settings of the store:")
-    xs = (60.0, 180.0, 300.0, 400.0)
-    header = ("what", "setting", "how long", "since")
-    rows: Rows = [header, ("a draft", "keep_days", "30 days", "May"), ("a note", "days", "a day", "June")]
-    written(pdf, xs, 120, rows)
-    pdf.add_page()
-    more: Rows = [("a page", "page_days", "one week", "May"), ("a file", "hours", "as long as it takes to do", "")]
-    last: Rows = [("a word", "word_days", "one day", "July")]
-    written(pdf, xs, 800, [header, *more, *last])
-    assert cells_of(read(pdf)) == [[*map(list, rows), *map(list, more), *map(list, last)]]

@@ -1,8 +1,5 @@
-"""Rows whose cells have many lines: told by rules and fills, by the rows around, and by a header that is repeated."""
+"""Rows whose cells have many lines: told by rules and fills, and by the rows around."""
 
-from docmill.tasks.parse.pdf.layout.cell_columns import release_header
-from docmill.tasks.parse.pdf.layout.rows import PageTable
-from docmill.tasks.parse.pdf.text.line import Font, TextLine
 from tests.kit.pdf_pages import page, read
 from tests.kit.writers.pdf import Pdf, text_width
 
@@ -90,32 +87,6 @@ def test_a_cell_over_two_columns_leaves_rows_between_rules_a_table() -> None:
     assert rows_of(pdf) == [*map(said, rows), found]
 
 
-def test_a_repeated_header_whose_cells_touch_is_one_and_what_is_single_below_it_is_the_rest_of_a_row() -> None:
-    pdf = page()
-    pdf.text(60, 800, "What was found, and what was wanted of it, is said by these figures of the last run:")
-    xs = (60.0, 240.0, 320.0)
-    header = ("what was measured", "found", "command")
-    rows = [
-        ("how long it takes", "2 s", "run all"),
-        ("what one of them costs", "0.1 s", "run one"),
-        ("the largest process", "140 MB", "run"),
-    ]
-    for at, row in enumerate([header, *rows]):
-        for x, cell in zip(xs, row, strict=True):
-            pdf.text(x, 120 - 20 * at, cell)
-    pdf.add_page()
-    pdf.text(60, 800, header[0])
-    pdf.text(240, 800, f"{header[1]}  {header[2]}")
-    for at, line in enumerate(("on all that", "read files")):
-        pdf.text(320, 780 - 12 * at, line)
-    more = [("how many are gone", "none", "run all"), ("how many are left", "900", "run all")]
-    for at, row in enumerate(more):
-        for x, cell in zip(xs, row, strict=True):
-            pdf.text(x, 720 - 20 * at, cell)
-    rows[-1] = (*rows[-1][:2], "run on all that read files")
-    assert rows_of(pdf) == [[*row] for row in [header, *rows, *more]]
-
-
 def test_a_cell_of_many_lines_begins_above_the_one_line_of_the_first_cell() -> None:
     pdf = page()
     rows: list[Row] = [
@@ -128,15 +99,3 @@ def test_a_cell_of_many_lines_begins_above_the_one_line_of_the_first_cell() -> N
     for row in rows:
         top = in_middle(pdf, (60.0, 420.0), top, row)
     assert rows_of(pdf) == [said(row) for row in rows]
-
-
-def test_a_repeated_header_is_released_where_one_of_its_cells_was_taken_for_furniture() -> None:
-    table = PageTable([["content type", "what it is"], ["data", "fields with values"]], 1, (60, 700, 300, 760), 1)
-
-    def line(text: str, left: float, top: float, furniture: bool) -> TextLine:
-        return TextLine(text, 10, Font(), (left, top, left + 60, top + 12), 2, 0, 0, furniture=furniture)
-
-    for top, released in ((40, True), (90, False)):
-        first = line("content type", 60, 40, True)
-        release_header([first, line("what it is", 200, top, False)], table)
-        assert first.furniture != released
