@@ -4,7 +4,6 @@ import re
 from collections import defaultdict
 from collections.abc import Container, Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import cache, partial
 from itertools import chain, pairwise
 from typing import Any
 
@@ -17,12 +16,11 @@ from docmill.tasks.parse.pdf.layout.rows import Item, PageTable
 from docmill.tasks.parse.pdf.layout.text_columns import columns, join_rows
 from docmill.tasks.parse.pdf.list_marks import marker_of
 from docmill.tasks.parse.pdf.page_content import PageContent
-from docmill.tasks.parse.pdf.paragraph_flow import connect, with_run_in_headings
 from docmill.tasks.parse.pdf.text.annotations import Link
 from docmill.tasks.parse.pdf.text.characters import HYPHEN, LEVEL, MARKED, RAISED, Vocabulary, joined, unmarked
 from docmill.tasks.parse.pdf.text.line import TextLine, texts_to_join
 from docmill.tasks.parse.pdf.text.right_to_left import is_right_to_left
-from docmill.tasks.parse.pdf.text_blocks import PageBlock, blocks, step_of_all
+from docmill.tasks.parse.pdf.text_blocks import PageBlock, blocks, connect, with_run_in_headings
 
 _NOTE = re.compile(f"(?:{RAISED}\\d+{LEVEL}|\\d+)\\s*")
 _CIRCLES = ("\u25e6", "\u2218")  # what TeX raises for degrees
@@ -33,14 +31,10 @@ _POWER = re.compile(
 _ALL = 0.97
 """Share of plain text in a font of one width that makes it a typewritten document. Such a document still holds a few
 signs in other fonts; a manual that is mostly listings keeps its code as long as a thirtieth of it is text."""
-_BAND = 20  # points: about one line, so that few blocks share the band of a link
-_LOWEST = 20_000  # points, beyond the longest page; a box that reaches further would fill bands without end
 _BESIDE = 2  # points that a link may lie outside of its block: annotations are drawn a little around their words
 _BLANK_LINE = 0.8  # of the size: a gap for a blank line in code; less is wide leading, which must not become one
 _COLUMN = 0.6  # of the size: the width of a letter in nearly all fonts of one width, as in Courier
 _UNLINKED = ("title", "code")  # they are drawn without attributes of links
-
-_Bands = defaultdict[tuple[int, int], list[tuple[Box, PageBlock]]]  # by page and band
 
 
 def draw(sheets: list[PageContent], outline: Outline, stated: str = "") -> tuple[Canvas, str]:
@@ -51,41 +45,29 @@ def draw(sheets: list[PageContent], outline: Outline, stated: str = "") -> tuple
     code = not _is_mono(sheets)
     body = body_size(sheets, code)
     mark_furniture(sheets, body)
-    pages = [*_pages(sheets, code)]
+    pages = [_flows(sheet, code) for sheet in sheets]
     mark_tables([[*chain(*page[1:])] for page in pages])
     lines = [[item for item in chain(*page[1:]) if isinstance(item, TextLine)] for page in pages]
     mark_contents(lines)
-    tables = [[item.box for item in chain(*page[1:]) if isinstance(item, PageTable)] for page in pages]
-    title = mark_headings(lines, tables, outline, body, stated)
+    title = mark_headings(lines, outline, body, stated)
     return _drawn(sheets, [*_blocks(pages, body, code)]), title
 
 
 def _blocks(pages: list[list[list[Item]]], body: float, code: bool) -> Iterator[PageBlock]:
     """Yield the blocks of all pages."""
-    usual_step = cache(partial(step_of_all, [flow for page in pages for flow in page[1:]]))
     for page in pages:
-        on_page = [block for flow in page for block in blocks(flow, body, code, usual_step)]
+        on_page = [block for flow in page for block in blocks(flow, body, code)]
         _check_notes(on_page)
         yield from on_page
 
 
-def _pages(sheets: list[PageContent], code: bool) -> Iterator[list[list[Item]]]:
-    """Yield the flows of each page; the first rows of a page may go on the table that ends the page before."""
-    before: PageTable | None = None
-    for sheet in sheets:
-        flows = _flows(sheet, code, before)
-        last = next((flow[-1] for flow in reversed(flows[1:]) if flow), None)
-        before = last if isinstance(last, PageTable) and last.columns else None
-        yield flows
-
-
-def _flows(sheet: PageContent, code: bool, before: PageTable | None) -> list[list[Item]]:
-    """Return a page's furniture, then its flows in reading order; `before` is the table that ends the page before."""
+def _flows(sheet: PageContent, code: bool) -> list[list[Item]]:
+    """Return a page's furniture, then its flows in reading order."""
     furniture: list[Item] = [item for item in sheet.items if item.furniture]
     text: list[Item] = [item for item in sheet.items if not item.furniture] if furniture else sheet.items
     if sheet.paragraphs:
         return [furniture, *map(_text, sheet.paragraphs)]
-    return [join_rows(furniture), *columns(text, sheet.level, code, before)]
+    return [join_rows(furniture), *columns(text, sheet.level, code)]
 
 
 def _text(lines: list[TextLine]) -> list[Item]:
@@ -226,42 +208,19 @@ def _script(found: re.Match[str], notes: Container[str]) -> str:
 
 def _link(sheets: list[PageContent], found: list[PageBlock]) -> None:
     """Give each link to the first block that it lies on."""
-    linked = {sheet.number: sheet.links for sheet in sheets if sheet.links}
-    bands = _in_bands([block for block in found if block.page in linked and block.kind not in _UNLINKED])
-    for number, links in linked.items():
-        for link in links:
-            _add_link(link, bands[number, int(_middle(link.box)[1]) // _BAND])
-
-
-def _in_bands(found: list[PageBlock]) -> _Bands:
-    """Return blocks by the bands of their pages, since to look for each link among all blocks takes too long."""
-    bands: _Bands = defaultdict(list)
+    on_page: defaultdict[int, list[tuple[Box, PageBlock]]] = defaultdict(list)
     for block in found:
-        box = block.box
-        for band in _bands(box):
-            bands[block.page, band].append((box, block))
-    return bands
-
-
-def _add_link(link: Link, near: list[tuple[Box, PageBlock]]) -> None:
-    under = next((block for box, block in near if _lies_on(link, box)), None)
-    if under is not None:
-        under.attributes.setdefault("links", []).append({"text": link.text, "url": link.url})
-
-
-def _bands(box: Box) -> range:
-    """Return the bands of the page that the links on a block may be in."""
-    _, top, _, bottom = box
-    return range(max(int(top - _BESIDE), 0) // _BAND, min(int(bottom + _BESIDE), _LOWEST) // _BAND + 1)
-
-
-def _middle(box: Box) -> tuple[float, float]:
-    left, top, right, bottom = box
-    return (left + right) / 2, (top + bottom) / 2
+        if block.kind not in _UNLINKED:
+            on_page[block.page].append((block.box, block))
+    for sheet in sheets:
+        for link in sheet.links:
+            under = next((block for box, block in on_page[sheet.number] if _lies_on(link, box)), None)
+            if under is not None:
+                under.attributes.setdefault("links", []).append({"text": link.text, "url": link.url})
 
 
 def _lies_on(link: Link, box: Box) -> bool:
-    x, y = _middle(link.box)
+    x, y = (link.box[0] + link.box[2]) / 2, (link.box[1] + link.box[3]) / 2
     left, top, right, bottom = box
     return left - _BESIDE <= x <= right + _BESIDE and top - _BESIDE <= y <= bottom + _BESIDE
 

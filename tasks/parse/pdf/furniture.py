@@ -121,7 +121,6 @@ _OFF_CENTRE = 0.03  # of the page's width, by which a number in the middle of it
 _LARGE = 1.12  # of the body's font size: text this large in a margin may be a heading
 _FEW = 6  # letters: fewer than these that run up a page are a label of a drawing
 _UPRIGHT = 2  # times as high as it is wide: text that runs up the page
-_FEW_PAGES = 4  # of so few, most may have the same text by chance
 _SAME_PLACE = 4.0
 """Points between the heights of lines that stand at one place of their pages. Programs set heads and feet to a fraction
 of a point; what was scanned is off by more, and lines of the body come at any height."""
@@ -168,11 +167,6 @@ class _Sheets:
     @property
     def written(self) -> int:
         return len(self.texts)
-
-    @property
-    def running(self) -> set[int]:
-        """Return the pages that have heads and feet if any have: of three and more with text, all but the first."""
-        return self.texts - {min(self.texts)} if self.written > 2 else self.texts
 
     def is_large(self, line: TextLine) -> bool:
         return line.size >= self.body * _LARGE
@@ -332,25 +326,15 @@ def _inner(sheets: list[PageContent], margin: float) -> dict[int, set[tuple[str,
 
 
 def _mark_repeated(found: list[_Marginal], pages: _Sheets) -> None:
-    """Mark lines that are on most of the pages with text, and what stands beside them.
-
-    Of few pages, lines further in must be on all but a title page.
-    """
-    kept: list[_Marginal] = []
-    for group in _repetitions(found, pages):
-        on = {one.page for one in group}
-        if not _repeats(group, on, pages):
-            continue
-        for one in group:
-            is_inner = pages.written <= _FEW_PAGES and _is_inner(one.line, pages.sheets[one.page].height)
-            if not is_inner or on >= pages.running:
-                kept.append(one)
+    """Mark lines that are on most of the pages with text, and what stands beside them."""
+    kept = [one for group in _repetitions(found, pages) if _repeats(group, pages) for one in group]
     _mark_beside(kept, [one for one in found if not pages.is_large(one.line)])
     for one in kept:
         one.line.furniture = True
 
 
-def _repeats(group: list[_Marginal], on: set[int], pages: _Sheets) -> bool:
+def _repeats(group: list[_Marginal], pages: _Sheets) -> bool:
+    on = {one.page for one in group}
     if not pages.on_most(on) or not _is_said_again(group, pages):
         return False
     if pages.are_of_text(group):
@@ -384,10 +368,6 @@ def _at_one_place(group: list[_Marginal]) -> Iterable[list[_Marginal]]:
         places.append((place, one))
     for _, members in groupby(places, key=lambda pair: pair[0]):
         yield sorted((one for _, one in members), key=lambda one: one.page)
-
-
-def _is_inner(line: TextLine, height: float) -> bool:
-    return line.box[3] > _NARROW_MARGIN * height and line.box[1] < (1 - _NARROW_MARGIN) * height
 
 
 def _is_said_again(group: list[_Marginal], pages: _Sheets) -> bool:

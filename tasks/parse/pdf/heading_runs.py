@@ -3,10 +3,7 @@
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import pairwise
-from statistics import median
 
-from docmill.tasks.parse.canvas import Box
 from docmill.tasks.parse.pdf.list_marks import BULLET, CAPTION
 from docmill.tasks.parse.pdf.text.line import TextLine
 from docmill.tasks.parse.titles.untitled import in_capitals
@@ -106,14 +103,11 @@ _SAME_SIZE = 0.03  # of the size: programs round, and scale fonts to fit
 
 # Gaps, in font sizes.
 _LARGE_GAP = 0.8  # between the lines of one large heading; two headings stand further apart
-_MORE_GAP = 0.25  # by which a gap is larger than that within paragraphs, for lines to stand apart
-_USUAL_GAP = 0.2  # within paragraphs, where a document has too few to tell
-_ENOUGH, _SAMPLE = 5, 400  # gaps to know the usual one; more than the second tell no more
+_APART = 0.45  # from which on lines stand apart; within paragraphs it is about 0.2
 _WIDE = 2.5  # inside of a line: what stands there in two pieces is a row of a table, or labels of a drawing
 _FULL = 0.4  # of the width of the text around: a line that goes on below ends no further from its end
 _ALIGNED = 2.0  # font sizes that a heading may begin further in than the text below it
 _INDENT = 0.5  # font sizes by which the text of an item begins right of its sign, at least
-_ROW = 3  # figures alone that are no line of a heading, but the labels of a chart: a year, or two, may be one
 _AROUND = 6  # lines above and below that tell how wide the text is
 
 
@@ -139,7 +133,7 @@ class HeadingRun:
     """Lines that stand out and that are set alike; `before` and `after` are the lines around them on the page.
 
     `above` and `below` are some lines of their column, which tell where its text begins and ends; `sides` are those of
-    all lines and tables of the page.
+    all lines of the page.
     `kept` says whether it is taken for a heading, `outlined` whether the outline names it, at `level`.
     """
 
@@ -216,16 +210,11 @@ def _sides(lines: list[TextLine]) -> tuple[float, float]:
     return min(line.box[0] for line in lines), max(line.box[2] for line in lines)
 
 
-def _around_all(sides: tuple[float, float], tables: list[Box]) -> tuple[float, float]:
-    return min([sides[0], *(box[0] for box in tables)]), max([sides[1], *(box[2] for box in tables)])
-
-
 @dataclass(frozen=True, slots=True)
 class BodyText:
-    """The size of the body's letters, the gap between lines of its paragraphs, and how much may stand out."""
+    """The size of the body's letters, and whether bold and slanted ones may stand out."""
 
     size: float
-    gap: float
     bold: bool = True
     italic: bool = True
 
@@ -246,23 +235,11 @@ class BodyText:
 
     def is_apart(self, gap: float) -> bool:
         """Return whether a gap is larger than within paragraphs."""
-        return gap > self.gap + _MORE_GAP
+        return gap > _APART
 
 
-def usual_gap(pages: list[list[TextLine]], body: float) -> float:
-    """Return the usual gap between two lines of one paragraph, in font sizes."""
-    gaps: list[float] = []
-    for page in pages:
-        for upper, lower in pairwise(page):
-            if upper.size == lower.size == body and lower.text[:1].islower() and upper.box[1] < lower.box[1]:
-                gaps.append((lower.box[1] - upper.box[3]) / body)
-        if len(gaps) > _SAMPLE:
-            break
-    return median(gaps) if len(gaps) >= _ENOUGH else _USUAL_GAP
-
-
-def runs_of(page: list[TextLine], tables: list[Box], body: BodyText) -> Iterator[HeadingRun]:
-    """Yield the runs of a page's lines that stand out; the boxes of its `tables` also tell how wide it is."""
+def runs_of(page: list[TextLine], body: BodyText) -> Iterator[HeadingRun]:
+    """Yield the runs of a page's lines that stand out."""
     start, count = 0, len(page)
     sides: tuple[float, float] | None = None
     while start < count:
@@ -272,7 +249,7 @@ def runs_of(page: list[TextLine], tables: list[Box], body: BodyText) -> Iterator
         end = start + 1
         while end < count and _goes_on(page[end - 1], page[end], body):
             end += 1
-        sides = sides or _around_all(_sides(page), tables)
+        sides = sides or _sides(page)
         yield _run(page, start, end, sides)
         start = end
 
@@ -299,8 +276,6 @@ def _goes_on(upper: TextLine, lower: TextLine, body: BodyText) -> bool:
     """Return whether a line continues the heading above it."""
     large = lower.size >= LARGE * body.size
     if lower.box[1] <= upper.box[1] or not body.stands_out(lower) or not _are_alike(upper, lower, large):
-        return False
-    if len(lower.text.split()) >= _ROW and not any(map(str.isalpha, lower.text)):
         return False
     gap = (lower.box[1] - upper.box[3]) / lower.size
     return gap < _LARGE_GAP if lower.level or large else not body.is_apart(gap)

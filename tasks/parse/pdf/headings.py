@@ -6,7 +6,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import pairwise
 from statistics import mode
 
-from docmill.tasks.parse.canvas import Box
 from docmill.tasks.parse.pdf.heading_runs import (
     BodyText,
     HeadingRun,
@@ -17,7 +16,6 @@ from docmill.tasks.parse.pdf.heading_runs import (
     reads_as_heading,
     runs_of,
     says_no_heading,
-    usual_gap,
 )
 from docmill.tasks.parse.pdf.text.characters import squeeze
 from docmill.tasks.parse.pdf.text.line import Font, TextLine
@@ -220,7 +218,6 @@ MAX_HEADING = 200  # letters from which on large text is a paragraph: an introdu
 _MOST_LINES = 3  # of a heading as large as the text: more are a paragraph, set bold or slanted
 _MOST_BOLD, _MOST_ITALIC = 0.4, 0.3  # of a document's letters: with more, it is how its text is set
 _APART = 0.25  # font sizes between a bold heading and other bold text
-_NEARER = 0.9  # of the gap below a heading, which that above it is not smaller than
 _LABEL_SIZE = 1.5  # of the body's size, below which large letters may be labels of a drawing
 _MAX_TITLES = 200  # of one page: each is compared with all of its lines
 _MAX_LINES = 3  # over which a title may run: each line that may begin one is compared with so many after it
@@ -229,30 +226,22 @@ _TABLE = 3.0
 _IN_A_ROW = 3  # runs set alike without text between them: names, labels, a list; two of them if both are numbered
 
 
-def mark_headings(pages: Pages, tables: list[list[Box]], outline: Outline, body: float, stated: str) -> str:
+def mark_headings(pages: Pages, outline: Outline, body: float, stated: str) -> str:
     """Set the levels of headings, and return the title of the document, or "" if none can be told.
 
-    `tables` are the boxes of each page's tables, `stated` is the title that the file's metadata gives.
+    `stated` is the title that the file's metadata gives.
     """
     _mark_outlined(pages, outline)
-    text = BodyText(body, usual_gap(pages, body), *_marks_headings(pages))
-    runs = [run for page, boxes in zip(pages, tables, strict=True) for run in runs_of(page, boxes, text)]
-    _keep(runs, text, len(pages))
+    text = BodyText(body, *_marks_headings(pages))
+    runs = [run for page in pages for run in runs_of(page, text)]
+    for run in runs:
+        run.kept = run.outlined or _may_be_heading(run, text)
     _drop_rows(runs)
     title = mark_title(runs, stated)
     set_levels([run for run in runs if run.kept])
     for run in runs:
         _set_level(run.lines, run.level if run.kept else 0)
     return title
-
-
-def _keep(runs: list[HeadingRun], text: BodyText, pages: int) -> None:
-    """Keep the runs that may be headings; weak signs, such as bold, count less beside an outline of many entries."""
-    named = {run.look for run in runs if run.outlined}
-    coarse = sum(run.outlined for run in runs) < pages
-    for run in runs:
-        weak = coarse or run.look in named or _is_set_off(run, text)
-        run.kept = run.outlined or _may_be_heading(run, text, weak)
 
 
 def _mark_outlined(pages: Pages, outline: Outline) -> None:
@@ -309,14 +298,14 @@ def _marks_headings(pages: Pages) -> tuple[bool, bool]:
     return bold <= _MOST_BOLD * letters, italic <= _MOST_ITALIC * letters
 
 
-def _may_be_heading(run: HeadingRun, body: BodyText, weak: bool) -> bool:
-    """Return whether lines that stand out are a heading; `weak` signs, such as bold, are allowed or not."""
+def _may_be_heading(run: HeadingRun, body: BodyText) -> bool:
+    """Return whether lines that stand out are a heading."""
     text = run.text
     if run.is_spread() or run.goes_on_item() or says_no_heading(text) or _is_within_code(run, body):
         return False
     if body.is_large(run.look):
         return _is_large_heading(run, text, body)
-    return weak and _is_weak_heading(run, text, body)
+    return _is_weak_heading(run, text, body)
 
 
 def _is_large_heading(run: HeadingRun, text: str, body: BodyText) -> bool:
@@ -350,14 +339,6 @@ def _is_above_text(run: HeadingRun, body: BodyText) -> bool:
     if run.after is None:
         return True
     return body.is_apart(run.gap_below()) or not run.after.text[:1].islower()
-
-
-def _is_set_off(run: HeadingRun, body: BodyText) -> bool:
-    """Return whether a line stands alone above text, nearer to it than to what is above: a heading beside an outline.
-
-    An outline that names several headings a page is whole but for those of the lowest levels.
-    """
-    return len(run.lines) == 1 and body.is_apart(run.gap_above()) and run.gap_above() > _NEARER * run.gap_below()
 
 
 def _is_apart(run: HeadingRun, body: BodyText) -> bool:

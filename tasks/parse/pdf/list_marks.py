@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from itertools import pairwise
 
 from docmill.tasks.parse.canvas import Box
-from docmill.tasks.parse.pdf.layout.cuts import DRAWN_BULLET
 from docmill.tasks.parse.pdf.layout.rows import Item
 from docmill.tasks.parse.pdf.text.line import TextLine
 from docmill.tasks.parse.pdf.text.pdfium_calls import around
@@ -157,7 +156,7 @@ def _is_between(line: TextLine, dot: Box, item: TextLine) -> bool:
 
 def _write_bullet(item: TextLine, dot: Box) -> None:
     if marker_of(item.text) is None:
-        item.text = f"{DRAWN_BULLET} {item.text}"
+        item.text = f"\u2022 {item.text}"
     item.box = (dot[0], *item.box[1:])
 
 

@@ -11,13 +11,13 @@ from docmill.tasks.parse.pdf.layout.plots import Plot, plots, without_plots
 from docmill.tasks.parse.pdf.layout.rows import Item
 from docmill.tasks.parse.pdf.layout.text_columns import join_scripts
 from docmill.tasks.parse.pdf.list_marks import may_hold_bullets, with_bullets, with_marks
-from docmill.tasks.parse.pdf.paragraph_flow import mark_leads
 from docmill.tasks.parse.pdf.text.annotations import Link, fields, link_annotations, page_links, with_fields
 from docmill.tasks.parse.pdf.text.characters import NO_LETTER, is_nonsense
 from docmill.tasks.parse.pdf.text.line import TextLine, drawn_once
 from docmill.tasks.parse.pdf.text.pdfium_calls import Place, around, calls, is_upright, placed, tenths
 from docmill.tasks.parse.pdf.text.ruling_lines import LevelRules, PageRules, page_rules
 from docmill.tasks.parse.pdf.text.text_layer import TextLayer
+from docmill.tasks.parse.pdf.text_blocks import mark_leads
 
 _SCALE = 100  # device units a point: PageToDevice gives whole numbers
 _REACH = 500.0
@@ -127,12 +127,9 @@ def _read(page: int, text_page: int, number: int, document: int, form: int | Non
 
 def _lay_out(sheet: PageContent, lines: list[TextLine], layer: TextLayer, page: int, place: Place) -> None:
     """Give a page its lines, those between rules as tables, its plots, and the level rules of other tables."""
-    tables = bool(layer.drawn.upright) or may_hold_table(lines)
+    tables = may_hold_table(lines)
     # Rules decide nothing on a page of plain text, and to find them is to look at every object that it draws.
     rules = page_rules(page, place, not tables) if tables or may_hold_bullets(lines) else PageRules()
-    if layer.drawn.upright:
-        rules.level = sorted(rules.level + layer.drawn.level)
-        rules.upright = sorted(rules.upright + layer.drawn.upright)
     if is_upright(place) and not sheet.turn:
         sheet.plots = plots(lines, rules, (sheet.width, sheet.height))
         lines, rules = without_plots(lines, rules, sheet.plots)

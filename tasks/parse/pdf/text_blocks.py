@@ -1,21 +1,27 @@
-"""PDF flow measures: how far apart the lines of a flow usually are, and how wide they are."""
+"""PDF blocks: the lines of a flow as headings, paragraphs, items, code and tables, and what goes on elsewhere.
+
+What continues in another column or on another page is rejoined; names at the beginning of paragraphs are found.
+"""
 
 import re
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise
 from statistics import median
 from typing import Any
 
 from docmill.tasks.parse.canvas import Box
+from docmill.tasks.parse.passes.run_in_headings import LedParagraph, headed, is_lead
 from docmill.tasks.parse.pdf.headings import MAX_HEADING
+from docmill.tasks.parse.pdf.layout.cell_columns import append_table
 from docmill.tasks.parse.pdf.layout.rows import Item, PageTable
-from docmill.tasks.parse.pdf.list_marks import BULLET, NUMBER, marker_of
-from docmill.tasks.parse.pdf.text.characters import LEVEL, RAISED
-from docmill.tasks.parse.pdf.text.line import TextLine
+from docmill.tasks.parse.pdf.list_marks import BULLET, CAPTION, NUMBER, marker_of
+from docmill.tasks.parse.pdf.text.characters import HYPHEN, LEVEL, RAISED, clean
+from docmill.tasks.parse.pdf.text.line import Font, TextLine
 from docmill.tasks.parse.pdf.text.pdfium_calls import around_all
+from docmill.tasks.parse.pdf.text.right_to_left import may_be_right_to_left
+from docmill.tasks.parse.pdf.text.text_layer import TextLayer
 
 _FULL = 0.75  # of the flow's width, which a line reaches that goes on below
 _ENOUGH = 3  # gaps: with fewer the usual one is not known
@@ -24,14 +30,10 @@ SHORT = 0.2  # of the width, by which a line that ends a paragraph is shorter th
 
 
 class FlowMeasure:
-    """The typical measures of a flow's lines; computed on demand, since few flows need them.
+    """The typical measures of a flow's lines; computed on demand, since few flows need them."""
 
-    `usual_step` gives that of the whole document, for a flow that has too few lines to tell its own.
-    """
-
-    def __init__(self, flow: list[Item], usual_step: Callable[[], float] = float) -> None:
+    def __init__(self, flow: list[Item]) -> None:
         self._flow = flow
-        self._usual_step = usual_step
 
     @cached_property
     def lines(self) -> list[TextLine]:
@@ -46,12 +48,8 @@ class FlowMeasure:
     @cached_property
     def _within(self) -> list[tuple[TextLine, TextLine]]:
         """Return lines and those below them that go on their sentences; nothing if they are too few to tell."""
-        return self.within if len(self.within) >= _ENOUGH else []
-
-    @cached_property
-    def within(self) -> list[tuple[TextLine, TextLine]]:
-        """Return lines and those below them that go on their sentences."""
-        return [pair for pair in pairwise(self.lines) if self.is_full(pair[0]) and may_go_on(*pair)]
+        found = [pair for pair in pairwise(self.lines) if self.is_full(pair[0]) and may_go_on(*pair)]
+        return found if len(found) >= _ENOUGH else []
 
     @cached_property
     def gap(self) -> float:
@@ -62,18 +60,7 @@ class FlowMeasure:
     @cached_property
     def step(self) -> float:
         """Return the usual distance from the foot of such a line to that of the next, in font sizes; 0 if unknown."""
-        return _usual_step(self._within) or self._usual_step()
-
-    @cached_property
-    def pitch(self) -> float:
-        """Return the usual distance in points from one line of code to the next; 0 if unknown."""
-        steps = Counter(
-            round(lower.box[1] - upper.box[1], 1)
-            for upper, lower in pairwise(self.lines)
-            if upper.font.mono and lower.font.mono and 0 < lower.box[1] - upper.box[1] < _WIDEST * upper.size
-        )
-        step, times = max(steps.items(), key=lambda pair: (pair[1], -pair[0]), default=(0.0, 0))
-        return step if times >= _ENOUGH else 0.0
+        return median([(lower.box[3] - upper.box[3]) / upper.size for upper, lower in self._within] or [0.0])
 
     def is_full(self, line: TextLine) -> bool:
         """Return whether a line reaches as far as one that goes on below."""
@@ -86,16 +73,6 @@ class FlowMeasure:
         return right - line.box[2] > SHORT * max(right - left, 1)
 
 
-def step_of_all(flows: Iterable[list[Item]]) -> float:
-    """Return the usual step of all flows of a document, in font sizes; 0 if too few lines tell it."""
-    found = [pair for flow in flows for pair in FlowMeasure(flow).within]
-    return _usual_step(found) if len(found) >= _ENOUGH else 0.0
-
-
-def _usual_step(pairs: list[tuple[TextLine, TextLine]]) -> float:
-    return median([(lower.box[3] - upper.box[3]) / upper.size for upper, lower in pairs] or [0.0])
-
-
 def may_go_on(upper: TextLine, lower: TextLine) -> bool:
     """Return whether a line may go on the sentence of the one above it; a command, set as code below it, does not."""
     return lower.text[:1].islower() and upper.size == lower.size and upper.font.mono == lower.font.mono
@@ -104,7 +81,6 @@ def may_go_on(upper: TextLine, lower: TextLine) -> bool:
 _FIRST = re.compile(r"\(?[1aiA][.)]")
 _NOTE = re.compile(rf"(?:{RAISED}(\d{{1,3}}){LEVEL}|(\d{{1,3}})(?=\s))\s*(?=\S)")
 _ADDRESS = re.compile(r"(?:\d{1,3} )?(?:(?:\{[^{}@]+\}|[\w.+, -]+)@\w[\w.-]*\w|(?:https?://|www\.)\S+)")
-_CLAUSE = re.compile(r"\d{1,3}(?:\.\d{1,3})+\.?|\(?(?:\d{1,3}|[a-z]|[ivx]{1,5})[.)]")  # "1.1", "12.", "(a)"
 _SENTENCE_SIGNS = "-–—→⇒›»"
 _ENDS = (".", "!", "?", ":", "”", '"')
 
@@ -119,15 +95,12 @@ _MORE_GAP = 0.35  # by which a gap may be larger than usual: between paragraphs 
 _NEXT_STEP = 1.3  # from foot to foot of two lines: no lines are set closer with more than that to the next paragraph
 _HEADING_GAP = 0.8  # between the lines of one heading; two headings stand further apart
 _BLANK_LINES = 3.4  # as high as two blank lines, which code may hold; more is another listing
-_OFF_GRID = 0.12
-"""Of the distance between lines of code, by which the gap to the next listing differs from blank lines: rounding
-and signs in other fonts move a line by less, and a margin between two listings is seldom a whole line."""
 _RECENT_GAPS = 4  # lines at the end of a block, the smallest gap between which is usual
 
 
 _RECENT = 8  # lines at the end of a block that tell its width: what flows beside a picture changes it
 
-_FURTHER_IN, _FURTHER_OUT = 0.5, 0.5  # for a list within an item, and for the text after a list
+_FURTHER = 0.5  # in, for a list within an item, or out, for the text after a list
 _SAME_INDENT, _NEXT_INDENT = 3.0, 6.0
 """Points. Further out than the first an item ends a level of its list, further in than the second it begins one.
 
@@ -154,19 +127,17 @@ class PageBlock:
     @property
     def box(self) -> Box:
         """Return the box around the items, where the block begins."""
-        if len(self.items) == 1:
-            return self.items[0].box
         return around_all([item.box for item in self.items])
 
 
-def blocks(flow: list[Item], body: float, code: bool, usual_step: Callable[[], float]) -> list[PageBlock]:
+def blocks(flow: list[Item], body: float, code: bool) -> list[PageBlock]:
     """Return the blocks of a flow; monospaced lines are code if `code`.
 
-    `body` is the font size of most of the document's text, `usual_step` its distance from line to line, in font sizes.
+    `body` is the font size of most of the document's text.
     """
     indents: list[float] = []  # of the items that the next may be within
     found: list[PageBlock] = []
-    for group in _groups(flow, FlowMeasure(flow, usual_step), code):
+    for group in _groups(flow, FlowMeasure(flow), code):
         block = _block(group, code) if isinstance(group, list) else PageBlock(group.kind, [group], group.page)
         if block.kind == "title":
             indents = []
@@ -175,20 +146,8 @@ def blocks(flow: list[Item], body: float, code: bool, usual_step: Callable[[], f
             block.level = len(indents)
         elif block.kind == "paragraph":
             block.note = _note(block.lines[0], body)
-        if found and _is_number_of(found[-1], block):
-            block.items, block.lines = found[-1].items + block.items, found.pop().lines + block.lines
         found.append(block)
     return found
-
-
-def _is_number_of(above: PageBlock, block: PageBlock) -> bool:
-    """Return whether a paragraph is nothing but the number of the clause that the next one, further in, holds."""
-    if above.kind != "paragraph" or block.kind != "paragraph" or len(above.lines) > 1:
-        return False
-    number, first = above.lines[0], block.lines[0]
-    if _CLAUSE.fullmatch(number.text) is None or first.left < number.left + number.size:
-        return False
-    return -number.size < first.box[1] - number.box[3] < _WIDE_GAP * number.size
 
 
 def _groups(flow: list[Item], measure: FlowMeasure, code: bool) -> Iterator[list[TextLine] | PageTable]:
@@ -251,7 +210,7 @@ def _is_bullet(mark: re.Match[str], before: TextLine) -> bool:
 def _is_number(mark: re.Match[str], line: TextLine, block: list[TextLine]) -> bool:
     """Return whether a number begins an item: as far left as its block, or further in as the first of a list."""
     first, last = block[0], block[-1]
-    further_in = line.box[0] > last.box[0] + _FURTHER_IN * line.size or last.text.endswith(":")
+    further_in = line.box[0] > last.box[0] + _FURTHER * line.size or last.text.endswith(":")
     inner = _FIRST.fullmatch(mark[1]) is not None and further_in
     return inner or line.box[0] <= first.box[0] + line.size
 
@@ -271,8 +230,8 @@ def _continues(block: list[TextLine], line: TextLine, measure: FlowMeasure, code
         return False
     if line.contents:
         return True
-    if code and not line.level and _is_at_code(last, line):
-        return _is_more_code(last, line, measure.pitch)
+    if code and not line.level and any(map(_is_code, (last, line))):
+        return _is_more_code(last, line)
     if not _is_set_below(last, line) or _is_far_below(block, line, measure):
         return False
     return _is_more_heading(block, line) if line.level else not _begins(block, line, measure)
@@ -282,22 +241,10 @@ def _is_other_kind(last: TextLine, line: TextLine) -> bool:
     return line.furniture or last.furniture or line.level != last.level or line.contents != last.contents
 
 
-def _is_at_code(last: TextLine, line: TextLine) -> bool:
-    return (line.font.mono or last.font.mono) and (_is_code(line) or _is_code(last))
-
-
-def _is_more_code(last: TextLine, line: TextLine, pitch: float) -> bool:
-    if not _is_code(line) or not _is_code(last) or _is_off_grid(last, line, pitch):
+def _is_more_code(last: TextLine, line: TextLine) -> bool:
+    if not _is_code(line) or not _is_code(last):
         return False
     return -last.size < line.box[1] - last.box[3] < _BLANK_LINES * last.size
-
-
-def _is_off_grid(last: TextLine, line: TextLine, pitch: float) -> bool:
-    """Return whether the distance between two lines of code is none of so many blank lines: two listings meet there."""
-    if not pitch:
-        return False
-    lines = (line.box[1] - last.box[1]) / pitch
-    return lines > 1 and abs(lines - round(lines)) > _OFF_GRID
 
 
 def _is_set_below(last: TextLine, line: TextLine) -> bool:
@@ -328,12 +275,6 @@ def _is_more_heading(block: list[TextLine], line: TextLine) -> bool:
     return gap < _HEADING_GAP * line.size and len(line.text) + sum(len(one.text) for one in block) < MAX_HEADING
 
 
-def _follows_bold_line(block: list[TextLine], line: TextLine) -> bool:
-    """Return whether a block is one bold line, a heading or a name, and the line is plain text below it."""
-    last = block[-1]
-    return len(block) == 1 and last.font.bold and not line.font.bold
-
-
 def _is_code(line: TextLine) -> bool:
     """Return whether a line is code: in a font of one width, and not an address, which is often set in one too."""
     return line.font.mono and _ADDRESS.fullmatch(line.text) is None
@@ -350,10 +291,11 @@ def _usual_gap(block: list[TextLine]) -> float:
 
 def _begins(block: list[TextLine], line: TextLine, measure: FlowMeasure) -> bool:
     """Return whether a line begins an item, a footnote or, by indent or after a short line, a paragraph."""
-    if _follows_bold_line(block, line) or _begins_item(block, line) or line.text.startswith(RAISED):
+    is_below_bold = len(block) == 1 and block[0].font.bold and not line.font.bold  # a heading, or a name
+    if is_below_bold or _begins_item(block, line) or line.text.startswith(RAISED):
         return True
     if marker_of(block[0].text):
-        return line.box[0] < block[0].box[0] - _FURTHER_OUT * line.size
+        return line.box[0] < block[0].box[0] - _FURTHER * line.size
     return block[-1].text.endswith(_ENDS) and _begins_paragraph(block, line, measure)
 
 
@@ -384,3 +326,175 @@ def _begins_paragraph(block: list[TextLine], line: TextLine, measure: FlowMeasur
     right = max(one.box[2] for one in recent)
     width = max(right - min(one.box[0] for one in recent), 1)
     return line.box[0] - last.box[0] > line.size or right - last.box[2] > SHORT * width
+
+
+_TEXT = ("paragraph", "list_item")
+_GOES_ON = (*_TEXT, "code")
+_OPEN = (",", ";", "-", "\u2010", "(", HYPHEN)
+_ROW_LINES = 2  # of a row that stands apart, such as the name of a group: more are a paragraph between two tables
+_JUSTIFIED = 2  # lines above that end alike: by chance, two do so in ragged text
+_RAGGED = 0.3  # of the font size, by which justified lines may differ: TeX hangs punctuation into the margin
+_SMALL_PRINT = 0.9  # of it: notices and notes are set in nine tenths of the text's size and less
+
+
+def connect(blocks: list[PageBlock]) -> list[PageBlock]:
+    """Return the blocks of a document, with continuations moved to the beginning of their text.
+
+    Only furniture, footnotes, tables, captions and small print may come between; they follow the text.
+    """
+    out: list[PageBlock] = []
+    open_text: PageBlock | None = None
+    for block in _with_whole_tables(blocks):
+        if _may_interrupt(block):
+            out.append(block)
+        elif open_text is not None and (_goes_on(open_text, block) or _is_code_on(open_text, block)):
+            open_text.lines += block.lines
+        else:
+            out.append(block)
+            if open_text is None or not _is_small_print(open_text, block):
+                open_text = block if block.kind in _GOES_ON else None
+    return out
+
+
+def _with_whole_tables(blocks: list[PageBlock]) -> Iterator[PageBlock]:
+    """Yield blocks, with the rest of a table appended to it; only furniture, or a row of one cell, may come between."""
+    before: PageTable | None = None
+    held: list[PageBlock] = []  # what may be a row, until the next block shows whether the table goes on
+    for block in blocks:
+        table = block.items[0] if isinstance(block.items[0], PageTable) else None
+        if before is not None and table is not None and append_table(before, table, held[0].lines if held else ()):
+            held = []
+            continue
+        yield from held
+        before, held = None if held else before, []
+        if before is not None and _may_be_row(block):
+            held = [block]
+        else:
+            before = before if block.kind == "furniture" else table
+            yield block
+    yield from held
+
+
+def _may_be_row(block: PageBlock) -> bool:
+    """Return whether a block may be a row of a table, of which only one cell is filled."""
+    return block.kind == "paragraph" and not block.note and 0 < len(block.lines) <= _ROW_LINES
+
+
+def _may_interrupt(block: PageBlock) -> bool:
+    """Return whether a block may interrupt a text at the end of a column or page."""
+    is_caption = block.kind == "paragraph" and CAPTION.match(block.lines[0].text) is not None
+    return block.kind in ("furniture", "table") or bool(block.note) or is_caption
+
+
+def _is_small_print(open_text: PageBlock, block: PageBlock) -> bool:
+    """Return whether a block is set smaller than a text that stops within a sentence, as a copyright notice is."""
+    if block.kind != "paragraph" or open_text.kind not in _TEXT or not open_text.lines:
+        return False
+    last = open_text.lines[-1]
+    return block.lines[0].size < _SMALL_PRINT * last.size and _is_open(last.text.rstrip())
+
+
+def _is_code_on(before: PageBlock, after: PageBlock) -> bool:
+    """Return whether code continues the code that ended the column or page before: both are set alike."""
+    if before.kind != "code" or after.kind != "code":
+        return False
+    return _is_elsewhere(before.lines[-1], after.lines[0]) and _is_set_alike(before.lines[-1], after.lines[0])
+
+
+def _is_elsewhere(last: TextLine, first: TextLine) -> bool:
+    """Return whether a line stands on the next page, or higher on the same one, in another column."""
+    return first.page == last.page + 1 or (first.page == last.page and first.box[1] < last.box[1])
+
+
+def _goes_on(before: PageBlock, after: PageBlock) -> bool:
+    """Return whether a text plainly goes on: it stops within a sentence, and the next begins with a small letter.
+
+    One of both is enough where its last line is as long as those above it.
+    """
+    if after.kind != "paragraph" or before.kind not in _TEXT or not before.lines:
+        return False
+    last, first = before.lines[-1], after.lines[0]
+    if not _is_set_alike(last, first) or not _is_elsewhere(last, first):
+        return False
+    signs = first.text[:1].islower() + _is_open(last.text.rstrip())
+    return signs == 2 or (signs == 1 and _is_full(before.lines))
+
+
+def _is_full(lines: list[TextLine]) -> bool:
+    """Return whether the last of some lines ends where those above it end, as within a justified paragraph."""
+    last = lines[-1]
+    above = [line.box[2] for line in lines[-1 - _JUSTIFIED : -1] if line.page == last.page]
+    return len(above) == _JUSTIFIED and max(above) - min(*above, last.box[2]) < _RAGGED * last.size
+
+
+def _is_set_alike(last: TextLine, first: TextLine) -> bool:
+    return abs(last.size - first.size) <= _SAME_SIZE * last.size and last.font.mono == first.font.mono
+
+
+def _is_open(text: str) -> bool:
+    """Return whether a text stops within a sentence; one letter is a label of a figure."""
+    return len(text) > 1 and (text[-1].isalnum() or text.endswith(_OPEN))
+
+
+_SIGN = re.compile(r"[.:](?=\s)|\s?[\u2013\u2014]")
+_FAR = 120  # characters of a line in which its lead ends: nine words
+
+
+def mark_leads(lines: Iterable[TextLine], layer: TextLayer) -> None:
+    """Note of each line how many of its letters stand out at its beginning and may name its paragraph."""
+    for line in lines:
+        text = line.text
+        # Hot: fonts are asked for where a sign says that there may be a lead, which few lines have.
+        if text[:1].isupper() and not line.font.bold and line.first >= 0 and _has_sign(text):
+            lead = _lead(line, layer)
+            line.lead = len(lead) if lead and text.startswith(lead) else 0
+
+
+def _has_sign(text: str) -> bool:
+    may_have = ". " in text or ": " in text or not text.isascii()  # quicker than the pattern
+    return may_have and _SIGN.search(text, 1, _FAR) is not None
+
+
+def _lead(line: TextLine, layer: TextLayer) -> str:
+    """Return the words of a line that stand out from those behind them, with the sign that ends them, or ""."""
+    raw = layer.text[line.first : line.last + 1]
+    strong = layer.font_at(line.first)
+    if not (strong.bold or strong.italic) or may_be_right_to_left(raw):
+        return ""
+    for sign in _SIGN.finditer(raw, 1, _FAR):
+        if not _is_alike(strong, layer.font_at(line.first + sign.start() - 1)):
+            return ""
+        rest = raw[sign.end() :]
+        behind = sign.end() + len(rest) - len(rest.lstrip())
+        if behind < len(raw) and not _is_alike(strong, layer.font_at(line.first + behind)):
+            lead = clean(raw[: sign.end()])
+            return lead if is_lead(lead) else ""
+    return ""
+
+
+def _is_alike(strong: Font, font: Font) -> bool:
+    """Return whether a font is as bold, or as slanted, as that of a lead."""
+    return font.bold if strong.bold else font.italic
+
+
+def with_run_in_headings(blocks: list[PageBlock]) -> Sequence[PageBlock]:
+    """Return blocks, those with a lead in two if the leads of the document are headings."""
+    led = {at: found for at, block in enumerate(blocks) if (found := _led(block)).rest}
+    return headed(blocks, led, _parted)
+
+
+def _parted(block: PageBlock, led: LedParagraph, level: int) -> Iterator[PageBlock]:
+    first = block.lines[0]
+    heading = replace(first, text=led.heading)
+    yield PageBlock("title", [heading], block.page, level, lines=[heading])
+    block.lines = [replace(first, text=first.text[first.lead :].lstrip()), *block.lines[1:]]
+    yield block
+
+
+def _led(block: PageBlock) -> LedParagraph:
+    """Return the lead of a paragraph, and what follows it; nothing of what has none."""
+    if block.kind != "paragraph" or block.note or not block.lines or not block.lines[0].lead:
+        return LedParagraph("", "")
+    first, *others = block.lines
+    rest = (first.text[first.lead :].strip(), *(line.text.strip() for line in others))
+    return LedParagraph(first.text[: first.lead], " ".join(filter(None, rest)))

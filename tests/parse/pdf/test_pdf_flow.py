@@ -84,16 +84,6 @@ def test_a_text_goes_on_in_the_next_column_where_its_last_line_is_full(end: str,
     assert (f"{end} {begins}" in parts(read(pdf), "paragraph")[0]) is whole
 
 
-def test_short_paragraphs_are_told_apart_by_the_distance_of_lines_elsewhere_in_the_document() -> None:
-    pdf = page()
-    for at, line in enumerate(LEFT * 2):
-        pdf.text(60, 760 - 11 * at, line)
-    pdf.add_page()
-    for at, line in enumerate(("Write the page as files.", "Open one of them in a browser.", "List all of them.")):
-        pdf.text(60, 760 - 15 * at, line)
-    assert len(parts(read(pdf), "paragraph")) == 4
-
-
 @pytest.mark.parametrize(("before", "mark"), [("x", "x^1^"), ("5 km", "5 km^1^"), ("the mill", "the mill[^1]")])
 def test_an_exponent_is_no_mark_of_a_note(before: str, mark: str) -> None:
     pdf = page()
@@ -188,15 +178,6 @@ def test_lines_of_two_columns_that_a_program_draws_as_one_are_two() -> None:
         pdf.text(310, 740 - 14 * at, right)
         pdf.text(60, 737 - 14 * at, left)
     assert parts(read(pdf)) == [" ".join(LEFT), " ".join(RIGHT)]
-
-
-def test_the_number_of_a_clause_on_a_line_of_its_own_begins_its_clause() -> None:
-    pdf = page()
-    y = 760.0
-    for number in ("1.1", "1.2", "(a)"):
-        pdf.text(60, y, number)
-        y = pdf.lines(100, y - 15, LEFT) - 12
-    assert parts(read(pdf), "paragraph") == [f"{number} {' '.join(LEFT)}" for number in ("1.1", "1.2", "(a)")]
 
 
 def test_lines_of_scripts_without_spaces_are_joined_without_one() -> None:

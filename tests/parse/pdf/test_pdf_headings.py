@@ -240,19 +240,6 @@ def test_headings_in_small_capitals_are_of_one_level_whatever_their_numbers_are(
     assert len({level for level, _ in found}) == 1
 
 
-def test_a_heading_in_the_middle_of_a_page_that_a_table_alone_fills_is_one() -> None:
-    pdf = page()
-    pdf.text(60, 780, "These are limits.")
-    y = 760.0
-    for name in ("embedding", "retention"):
-        pdf.table(60, y, (120, 120, 200), [("key", "type", "meaning"), (name, "text", "what it is"), ("size", "", "")])
-        pdf.text(280 - len(name) * 3.6, y - 90, f"[{name}]", 12, "bold")
-        pdf.text(60, y - 120, "One model turns the texts into vectors, and a store keeps it.")
-        y -= 140
-    titles = [one.attributes["text"] for one in read(pdf).elements if one.kind == "title"]
-    assert titles == ["[embedding]", "[retention]"]
-
-
 def test_the_looks_of_a_cover_take_no_levels_from_the_text() -> None:
     pdf = written(
         ("Mills of the valley", 18, "bold!"),

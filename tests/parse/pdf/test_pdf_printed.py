@@ -40,14 +40,6 @@ def test_a_bullet_in_larger_letters_begins_the_whole_item() -> None:
     assert item.endswith("two people carry it between them")
 
 
-def test_listings_apart_by_no_whole_line_are_two_and_a_blank_line_is_within_one() -> None:
-    pdf = page()
-    pdf.text(60, 750, "This is what one types, and below it what one sees after that.")
-    low = listing(pdf, 730, ["mkdir docs", "ls docs", "", "cp one.txt docs", "run docs"])
-    listing(pdf, low - 20, ["read 1 file", "wrote 2 rows", "took 3 seconds"])
-    assert [text.count("\n") for kind, text in kinds(read(pdf)) if kind == "code"] == [6, 4]
-
-
 def test_a_cell_in_the_middle_of_its_row_stands_beside_all_lines_of_the_others() -> None:
     pdf = page()
     pdf.text(60, 760, "How long things are kept is said by settings:")
@@ -104,26 +96,6 @@ def test_balls_of_slides_are_bullets() -> None:
         pdf.pages[-1].append(f"q 60 {742 - 20 * at} 5 5 re W n /S0 sh Q")
         pdf.text(72, 740 - 20 * at, text)
     assert parts(read(pdf), "list_item") == ["- Heat the sill.", "- Check the seal."]
-
-
-def test_a_drawn_bullet_stays_where_a_box_around_code_cuts_its_line() -> None:
-    pdf = page()
-    pdf.text(60, 760, "Do this:")
-    leads = ["Run", "Then run the command", "At last, run"]
-    for at, lead in enumerate(leads):
-        y = 740 - 24 * at
-        dot(pdf, 70, y + 2)
-        pdf.text(80, y, lead)
-        x = 80 + text_width(f"{lead} ", 10)
-        pdf.text(x + 3, y, "build all", font="mono")
-        end = x + 6 + text_width("build all", 10, "mono")
-        for side in (x, end):
-            pdf.pages[-1].append(f"{side} {y - 4} 0.5 14 re f")
-        pdf.text(end + 3, y, "and wait.")
-    for side in (300, 400):  # a table elsewhere, for which rules are looked for
-        pdf.text(side, 640, "a cell")
-        pdf.text(side, 620, "a cell")
-    assert parts(read(pdf), "list_item") == [f"- {lead} build all and wait." for lead in leads]
 
 
 def test_upper_roman_numbers_begin_items() -> None:

@@ -14,14 +14,11 @@ from docmill.tasks.parse.pdf.layout.cell_columns import (
     are_doubtful,
     columns_of,
     columns_of_figures,
-    fitting_rows,
     has_figures,
     lines_of,
     place_of,
-    widened,
 )
-from docmill.tasks.parse.pdf.layout.grid_cells import header_rows
-from docmill.tasks.parse.pdf.layout.growth import grown, parts_by_columns, with_headers
+from docmill.tasks.parse.pdf.layout.grid_cells import grown, header_rows, parts_by_columns
 from docmill.tasks.parse.pdf.layout.rows import (
     LAYOUT,
     STRAY,
@@ -46,7 +43,6 @@ from docmill.tasks.parse.pdf.text.ruling_lines import LevelRules
 # How many whole rows make a table. With fewer, a date beside an address becomes one; with more, small tables stay text.
 _MIN_ROWS = 3
 _MIN_HEADED = 2  # where a rule below the first row, or its bold letters, say that it is a header
-_EXACT = 0.5  # points between the beginnings of the cells of two rows: chance brings three words no closer
 _MIN_PAIRS = 4  # two columns are also made by forms, lists and contents
 _MIN_SHARE = 0.6
 """Share of the rows that have two cells or more. With less, most of the rows are lines of text."""
@@ -68,45 +64,28 @@ _MOST_SINGLE = 2  # rows of one cell in succession; three are a paragraph below 
 _PlacedRow = tuple[float, list[str]]  # the height that a row stands at, and its texts by column
 
 
-def with_tables(items: list[Item], rules: LevelRules, code: bool, before: PageTable | None = None) -> list[Item]:
+def with_tables(items: list[Item], rules: LevelRules, code: bool) -> list[Item]:
     """Return items in their order, with each run of rows that is surely a table as one item.
 
     `rules` are the page's horizontal rules. If letters of one width are `code`, what they align is part of a listing.
-    `before` is the table at the end of the page before, which the first rows may go on.
     """
     rows = rows_of(items, rules)
-    start, more = _more_of(before, rows, rules) if before else (0, list[Item]())
-    out: list[Item] = []
-    if not more and _are_single(items, rows):
+    if _are_single(items, rows):
         return items
+    start = 0
+    out: list[Item] = []
     while start < len(rows):
         if len(rows[start]) < 2:  # as nearly all are: no table begins there
             some, start = rows[start], start + 1
         else:
             some, start = _next_items(rows, start, code, rules)
         out += some
-    return more + with_headers(out, rules)
+    return out
 
 
 def _are_single(items: list[Item], rows: list[list[Item]]) -> bool:
     """Return whether so few items stand beside another that these are no table, and there is none among them."""
     return len(items) - len(rows) < _MIN_HEADED and not any(isinstance(item, PageTable) for item in items)
-
-
-def _more_of(before: PageTable, rows: list[list[Item]], rules: LevelRules) -> tuple[int, list[Item]]:
-    """Return how many rows go on the table of the page before, and these as a table.
-
-    The rest of a row that the end of the page cut may stand first: single lines. 0 and none if no rows go on.
-    """
-    start = next((at for at, row in enumerate(rows[: _MOST_SINGLE + 1]) if len(row) > 1), 0)
-    if any(_is_heading(row, rows[start]) for row in rows[:start]):
-        return 0, []
-    cut = fitting_rows(rows[: _end(rows, start, rules)], before.columns)
-    spans = widened(before.columns, cut)
-    cells = _cells(cut, spans, rules) if cut else None
-    if cells is None:
-        return 0, []
-    return len(cut), [_made([texts for _, texts in cells], lines_of(cut), spans)]
 
 
 def _made(cells: list[list[str]], lines: list[TextLine], spans: list[Span], header: int = 0) -> PageTable:
@@ -223,8 +202,7 @@ def _table(rows: list[list[Item]], rules: LevelRules) -> PageTable | None:
     if len(spans) < 2:
         return None
     ruled, headed = _is_ruled(cut, spans, rules), _is_set_apart(cut, len(spans))
-    few = ruled or headed or _are_a_pair(cut, len(spans))
-    enough = _are_enough(Counter(map(len, cut)), len(spans), _least_rows(len(spans), few))
+    enough = _are_enough(Counter(map(len, cut)), len(spans), _least_rows(len(spans), ruled or headed))
     if not enough or are_doubtful(cut, spans, ruled or headed, _are_banded(cut, spans, rules)):
         return None
     placed = _cells(cut, spans, rules)
@@ -270,13 +248,6 @@ def _are_all(row: Row, style: str) -> bool:
     return all(getattr(line.font, style) for cell in row for line in cell)
 
 
-def _are_a_pair(cut: list[Row], width: int) -> bool:
-    """Return whether two rows stand alone and all of their cells, in three columns or more, begin exactly alike."""
-    if len(cut) > _MIN_HEADED or width < _MIN_ROWS or any(len(row) < width for row in cut):
-        return False
-    return all(abs(one[0].box[0] - other[0].box[0]) < _EXACT for one, other in zip(*cut, strict=True))
-
-
 def _least_rows(width: int, few: bool) -> int:
     """Return the minimum number of complete rows: fewer if other signs say that they are a table."""
     if few:
@@ -308,8 +279,6 @@ def _cells(cut: list[Row], spans: list[Span], rules: LevelRules) -> list[_Placed
 def _is_more(above: Row, row: Row, column: int, rules: LevelRules) -> bool:
     """Return whether a row is the next line of a cell above: alone, and further right or within a sentence."""
     if len(row) > 1 or is_parted([*chain.from_iterable(above)], [*row[0]], rules):
-        return False
-    if _are_all(above, "bold") and not _are_all(row, "bold"):  # the rest of a row below a header on a new page
         return False
     return column > 0 or row[0][0].text[:1].islower()
 
@@ -378,7 +347,7 @@ def _grown_rows(
     header = _headed([(row[0].middle, texts) for row, texts in rows], spans, rules)
     table = replace(_made([texts for _, texts in rows], held, spans, header), spans=heads)
     around = [line for line in lines if id(line) not in own]
-    table, taken = grown(table, around, rules, held[0].size, whole=False)
+    table, taken = grown(table, around, rules, held[0].size)
     return table, [*held, *taken]
 
 
@@ -457,8 +426,8 @@ def _better(read: list[Item], table: PageTable, lines: list[TextLine]) -> list[I
     own = {*map(id, lines)}
     others = _beside(read, table)
     left = [item for item in read if id(item) in own]
-    explained = len(lines) - len(left) - sum(map(_impure, others)) - max(len(others) - 1, 0)
-    if not _holds(table, others) or explained >= len(lines) - _impure(table):
+    explained = len(lines) - len(left) - max(len(others) - 1, 0)
+    if not _holds(table, others) or explained >= len(lines):
         return read
     gone = {*own, *map(id, others)}
     first = next(item for item in read if id(item) in gone)
@@ -475,18 +444,3 @@ def _beside(read: list[Item], table: PageTable) -> list[PageTable]:
     return [
         one for one in tables if all(spans_over(one.box[at::2], [(table.box[at], table.box[at + 2])]) for at in (0, 1))
     ]
-
-
-def _impure(table: PageTable) -> int:
-    """Return how many cells of a table's columns of figures hold words beside a figure."""
-    count = 0
-    for column in zip(*table.cells[table.header_rows :], strict=True):
-        if 2 * sum(map(is_value, filter(None, column))) > sum(map(bool, column)):
-            count += sum(map(_is_impure, column))
-    return count
-
-
-def _is_impure(cell: str) -> bool:
-    """Return whether words stand behind a figure, and more of them than a unit."""
-    figure, *words = cell.split(" ") or [""]
-    return is_value(figure) and sum(map(str.isalpha, "".join(words))) > LAYOUT.unit

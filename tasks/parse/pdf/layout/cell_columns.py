@@ -12,17 +12,14 @@ from docmill.tasks.parse.pdf.layout.rows import (
     LAYOUT,
     STRAY,
     Cell,
-    Item,
     PageTable,
     Row,
     Span,
-    in_cells,
     is_value,
     span_of,
 )
 from docmill.tasks.parse.pdf.text.line import TextLine
 from docmill.tasks.parse.pdf.text.pdfium_calls import around, merged_spans, spans_over
-from docmill.tasks.parse.pdf.text.right_to_left import is_right_to_left
 
 Column = list[Cell]
 
@@ -258,49 +255,14 @@ def lines_of(rows: list[Row]) -> list[TextLine]:
     return [*chain.from_iterable(chain.from_iterable(rows))]
 
 
-_LOWER_START = "([{\"'\u201e\u201c\u2018\u00ab\u2013\u2014-,;.:%&/+"
-"""Signs, besides small letters, that the rest of a cell may begin with; a new cell begins with a letter or a figure."""
-
-
-def fitting_rows(rows: list[list[Item]], spans: list[Span]) -> list[Row]:
-    """Return the cells of the first rows whose cells stand each in one of some columns; none unless one row has two."""
-    found: list[Row] = []
-    for cells in map(in_cells, rows):
-        places = [places_over(cell, spans) for cell in cells]
-        if not cells or not _are_apart(places):
-            break
-        found.append(cells)
-    while found and len(found[-1]) < 2:
-        found.pop()
-    return found
-
-
-def _are_apart(places: list[list[int]]) -> bool:
-    """Return whether cells, by the columns that each stands over, stand in one each and in different ones."""
-    return all(len(over) == 1 for over in places) and len({*chain(*places)}) == len(places)
-
-
-def widened(spans: list[Span], rows: list[Row]) -> list[Span]:
-    """Return columns with the cells of more rows that stand in one each."""
-    wide = [*spans]
-    for cell in chain.from_iterable(rows):
-        place, *more = places_over(cell, spans)
-        if not more:
-            left, right = span_of(cell)
-            wide[place] = min(wide[place][0], left), max(wide[place][1], right)
-    return wide
-
-
 def append_table(table: PageTable, more: PageTable, between: Sequence[TextLine] = ()) -> bool:
     """Append a table to the one before it; return whether it goes on it, at the top of the next page or below a gap.
 
-    It does if its columns are the same, and below a gap if it names none itself. Its header stands once, and a row that
-    the end of the page cuts is one. Lines `between` the two are a row, if each stands in one column.
+    It does if its columns are the same, and below a gap if it names none itself. Its header stands once. Lines
+    `between` the two, of a page, are a row, if each stands in one column.
     """
-    if not _goes_on(table, more, bool(between)) or not _are_alike(table.columns, more.columns):
-        return False
     places = [spans_over((line.left, line.right), table.columns) for line in between]
-    if any(len(place) != 1 for place in places):
+    if not _goes_on(table, more, bool(between)) or any(len(place) != 1 for place in places):
         return False
     if between:
         table.cells.append([""] * len(table.columns))
@@ -312,18 +274,15 @@ def append_table(table: PageTable, more: PageTable, between: Sequence[TextLine] 
 
 def _goes_on(table: PageTable, more: PageTable, between: bool) -> bool:
     below = more.page == table.end_page and more.header_rows == 0 and more.box[1] >= table.bottom
-    return below or (more.page == table.end_page + 1 and not between)
+    next_page = more.page == table.end_page + 1 and not between
+    return (below or next_page) and _are_alike(table.columns, more.columns)
 
 
 def _append_rows(table: PageTable, more: PageTable) -> None:
     header = table.cells[: table.header_rows]
     repeated = len(header) if header == more.cells[: len(header)] else 0
-    rows = more.cells[repeated:]
     shift = len(table.cells) - repeated
-    if rows and not is_right_to_left(" ".join(rows[0])) and _is_rest(table.cells[-1], rows[0]):
-        table.cells[-1] = [f"{one} {other}".strip() for one, other in zip(table.cells[-1], rows.pop(0), strict=True)]
-        shift -= 1
-    table.cells += rows
+    table.cells += more.cells[repeated:]
     table.spans += [(row + shift, *rest) for row, *rest in more.spans if row >= repeated]  # type: ignore[misc]
     if more.page == table.page:
         table.box = around(table.box, more.box)
@@ -342,14 +301,3 @@ def _inner(span: Span) -> Span:
     left, right = span
     edge = min(STRAY, (right - left) / 4)
     return left + edge, right - edge
-
-
-def _is_rest(above: list[str], row: list[str]) -> bool:
-    """Return whether a row goes on the one above it: beside its name, within sentences that have begun there.
-
-    What the end of the page left no room for stands below what is empty there.
-    """
-    filled = [(one, other) for one, other in zip(above, row, strict=True) if other]
-    if row[0] or not filled:
-        return False
-    return all(not one or other[0].islower() or other[0] in _LOWER_START for one, other in filled)

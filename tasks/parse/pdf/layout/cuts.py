@@ -10,8 +10,6 @@ from docmill.tasks.parse.pdf.text.gaps import Gap
 from docmill.tasks.parse.pdf.text.line import TextLine
 from docmill.tasks.parse.pdf.text.text_layer import TextLayer
 
-DRAWN_BULLET = "\u2022"
-
 _NEAR_ROWS, _FAR_ROWS = 5.5, 16.0
 """Heights of a line: the gaps of rows further up or down are of another table. Only where none is near, those further
 away: cells of several lines stand between."""
@@ -41,18 +39,11 @@ _RowGap = tuple[float, float, float]  # between two cells: the height of their m
 
 
 def parted(line: TextLine, places: Sequence[float], layer: TextLayer) -> list[TextLine]:
-    """Return a line in pieces, cut between words at each of the places, from the left.
-
-    A bullet that is drawn as a shape is none of the page's letters, of which the pieces are made.
-    """
+    """Return a line in pieces, cut between words at each of the places, from the left."""
     if not places:
         return [line]
     pieces = layer.parted(line, places)
     pieces[-1].ruled = line.ruled
-    first = pieces[0]
-    if first is not line and line.text.startswith(DRAWN_BULLET) and not first.text.startswith(DRAWN_BULLET):
-        first.text = f"{DRAWN_BULLET} {first.text}"
-        first.box = (line.box[0], *first.box[1:])
     return pieces
 
 

@@ -1,10 +1,10 @@
-"""PDF stacked tables: ruled tables that touch, one directly below the other, told apart by their sides and columns."""
+"""PDF grids: tables whose cells stand between rules."""
 
 from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from itertools import chain, groupby, pairwise, starmap
+from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
@@ -12,8 +12,14 @@ import numpy.typing as npt
 from docmill.tasks.parse.canvas import Box
 from docmill.tasks.parse.pdf.layout.cuts import parted
 from docmill.tasks.parse.pdf.layout.forms import form_of, is_form
-from docmill.tasks.parse.pdf.layout.grid_cells import Cell, CellRows, header_rows, rows_of_cells
-from docmill.tasks.parse.pdf.layout.growth import Growth, parts_by_letters
+from docmill.tasks.parse.pdf.layout.grid_cells import (
+    Cell,
+    CellRows,
+    Growth,
+    header_rows,
+    parts_by_letters,
+    rows_of_cells,
+)
 from docmill.tasks.parse.pdf.layout.rows import Item, PageTable, replaced
 from docmill.tasks.parse.pdf.text.line import TextLine
 from docmill.tasks.parse.pdf.text.pdfium_calls import around_all
@@ -23,58 +29,7 @@ from docmill.tasks.parse.pdf.text.text_layer import TextLayer
 
 TOUCH = 3.0
 """Points within which rules touch, or stand on one place: less loses corners drawn carelessly, more joins thin rows."""
-_LEAST_ROWS = 2  # of each table; a row that is wider or narrower than the others is one of their table
-
 Rules = tuple[list[Rule], list[Rule]]
-
-
-def stacked(level: list[Rule], upright: list[Rule]) -> list[Rules]:
-    """Return the level and the upright rules of each table, from the top; browsers print tables without a gap."""
-    rows = list(pairwise(steps([where for where, _, _ in level])))
-    places = [_places_in_row(upright, (top + bottom) / 2) for top, bottom in rows]
-    numbers = [0]
-    for one, other in pairwise(places):
-        numbers.append(numbers[-1] + _are_of_two(one, other))
-    groups = [[*group] for _, group in groupby(range(len(rows)), key=lambda row: numbers[row])]
-    if len(groups) < 2 or min(map(len, groups)) < _LEAST_ROWS:
-        return [(level, upright)]
-    return [
-        _rules_within(level, upright, (min(places[first]), max(places[first])), (rows[first][0], rows[last][1]))
-        for first, last in ((group[0], group[-1]) for group in groups)
-    ]
-
-
-def _places_in_row(upright: list[Rule], y: float) -> list[float]:
-    """Return where the rules of a row stand, from the left; of one without any, beyond all others."""
-    return steps([where for where, start, end in upright if start <= y <= end]) or [float("-inf")]
-
-
-def _are_of_two(one: list[float], other: list[float]) -> bool:
-    """Return whether two rows are of two tables: their outer sides differ, or both have columns and none in common."""
-    if max(abs(one[0] - other[0]), abs(one[-1] - other[-1])) > TOUCH:
-        return True
-    inner, outer = one[1:-1], other[1:-1]
-    return bool(inner and outer) and not any(abs(a - b) <= TOUCH for a in inner for b in outer)
-
-
-def _rules_within(
-    level: list[Rule], upright: list[Rule], sides: tuple[float, float], ends: tuple[float, float]
-) -> Rules:
-    """Return the parts of rules that are within a table."""
-    left, right = sides
-    top, bottom = ends
-    return (
-        [
-            (where, max(start, left), min(end, right))
-            for where, start, end in level
-            if top - TOUCH < where < bottom + TOUCH and min(end, right) - max(start, left) > TOUCH
-        ],
-        [
-            (where, max(start, top), min(end, bottom))
-            for where, start, end in upright
-            if min(end, bottom) - max(start, top) > TOUCH
-        ],
-    )
 
 
 def steps(places: list[float]) -> list[float]:
@@ -291,7 +246,7 @@ def _is_half_ruled(lines: list[TextLine], grid: Grid) -> bool:
 def grids(rules: PageRules) -> list[Grid]:
     """Return the grids that a page's rules make, each of at least two rows and two columns."""
     found = []
-    for level, upright in chain.from_iterable(starmap(stacked, _components(rules))):
+    for level, upright in _components(rules):
         xs, ys = steps(_places(upright, level)), steps(_places(level, upright))
         units = (len(xs) - 1) * (len(ys) - 1)
         if len(xs) > 2 and len(ys) > 2 and units <= _MAX_UNITS:
@@ -307,7 +262,7 @@ def _places(rules: list[Rule], across: list[Rule]) -> list[float]:
     return places
 
 
-def _components(rules: PageRules) -> list[tuple[list[Rule], list[Rule]]]:
+def _components(rules: PageRules) -> list[Rules]:
     """Return the rules in groups that touch one another, each with at least two horizontal and two vertical ones."""
     if len(rules.level) < 2 or len(rules.upright) < 2:
         return []
@@ -315,7 +270,7 @@ def _components(rules: PageRules) -> list[tuple[list[Rule], list[Rule]]]:
     y, left, right = (side[:, None] for side in level.T)
     x, top, bottom = upright.T
     touch = (x > left - TOUCH) & (x < right + TOUCH) & (y > top - TOUCH) & (y < bottom + TOUCH)
-    groups: list[tuple[list[Rule], list[Rule]]] = []
+    groups: list[Rules] = []
     seen = np.zeros(len(level), bool)
     for first in np.flatnonzero(touch.any(1)):
         if seen[first]:

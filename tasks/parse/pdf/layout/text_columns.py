@@ -1,5 +1,6 @@
 """PDF gutters: the empty strips down a page between its columns of text."""
 
+import re
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterator
@@ -189,6 +190,7 @@ def _length(line: TextLine) -> int:
     return len(line.text)
 
 
+_NUMBER = re.compile(r"\d[\d.,]*")
 _MAX_DEPTH = 10
 """Gutters within the columns of others. It bounds the work for a page that is made to have many."""
 
@@ -223,16 +225,15 @@ _STACKED = 0.4  # of the font size, which runs below one another may share
 _IN_ROW = 0.5  # of the font size, or of the run where that is lower: runs that share more stand side by side
 
 
-def columns(items: list[Item], level: LevelRules, code: bool, before: PageTable | None = None) -> list[list[Item]]:
+def columns(items: list[Item], level: LevelRules, code: bool) -> list[list[Item]]:
     """Return the items of a page in flows: each is a column, or the text above, below or between columns.
 
-    `level` are the page's horizontal rules; letters of one width are `code`, or those of a typewriter. `before` is the
-    table that ends the page before.
+    `level` are the page's horizontal rules; letters of one width are `code`, or those of a typewriter.
     """
     if _is_column(items):
         return [items]
     joined = join_cut(items)
-    whole = with_level_tables(joined, with_tables(joined, level, code, before), level, code)
+    whole = with_level_tables(joined, with_tables(joined, level, code), level, code)
     flows = _flows(runs(whole), 0)
     alone = len(flows) > 1  # in a column of text, a table has no other text beside it
     return [
@@ -328,7 +329,7 @@ def _append(one: TextLine, other: TextLine) -> None:
     mark = "" if glue else _mark(other, one)
     is_mark = len(one.text) <= _MARK < len(other.text)
     if is_right_to_left(one.text + other.text):
-        one.text = f"{other.text}{glue}{one.text}"
+        one.text = _from_the_right(one, other, glue)
     else:
         one.text += f"{mark}{unmarked(other.text)}{LEVEL}" if mark else glue + other.text
     one.font = one.font.both(other.font)
@@ -336,6 +337,17 @@ def _append(one: TextLine, other: TextLine) -> None:
     one.size = other.size if is_mark else max(one.size, other.size)
     one.box = around(one.box, other.box)
     one.last = other.last
+
+
+def _from_the_right(one: TextLine, other: TextLine, glue: str) -> str:
+    """Return the text of a piece and of the one at its right, which is read first."""
+    if not glue and one.text.isdigit() and _stands_higher(one, other):
+        return f"{other.text}{RAISED}{one.text}{LEVEL}"
+    if other.text.isdigit() and _stands_higher(other, one):
+        number = _NUMBER.match(one.text) if not glue else None  # a number is read from the left: 2023, then its mark
+        at = number.end() if number else 0
+        return f"{one.text[:at]}{RAISED}{other.text}{LEVEL}{glue}{one.text[at:]}"
+    return f"{other.text}{glue}{one.text}"
 
 
 def _mark(piece: TextLine, line: TextLine) -> str:

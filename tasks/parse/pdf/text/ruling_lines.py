@@ -1,15 +1,11 @@
-"""PDF ruling lines: the level and upright lines that a page draws, in points from its top left.
-
-SAS, mainframes and terminals draw them by characters.
-"""
+"""PDF ruling lines: the level and upright lines that a page draws, in points from its top left."""
 
 import ctypes
-import re
 from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import chain, compress
+from itertools import compress
 from typing import Any
 
 from docmill.tasks.parse.canvas import Box
@@ -288,51 +284,3 @@ def _whole(line: list[Rule], apart: float) -> Iterator[Rule]:
             until = end
         until = max(until, end)
     yield where, begin, until
-
-
-_RULE_LINE = re.compile(r"^[ \t]*+(?=[^\n]*[-=_]{3})[-=_+|][-=_+| \t]*\r?$", re.MULTILINE)
-_BARRED_LINE = re.compile(r"^[^\n|]*\|[^\n|]*\|", re.MULTILINE)
-_RUN, _BAR = re.compile(r"[-=_+]+"), re.compile(r"\|")
-_LEAST_LINES = 3  # of both kinds of line: fewer are a heading that is underlined, or a pipe in a command
-_BAR_REACH = 0.3  # of a bar's height, by which it goes on to the next line; lines stand that far apart, rows further
-
-
-def without_drawn_rules(text: str, boxes: Callable[[Sequence[int]], list[Box]]) -> tuple[str, PageRules]:
-    """Return the text of a page with blanks in place of rules drawn by characters, and these rules.
-
-    `boxes` returns those of the characters at some places. A page with a few such lines draws no table.
-    """
-    lines = [*_RULE_LINE.finditer(text)] if "|" in text else []
-    if len(lines) < _LEAST_LINES or len(_BARRED_LINE.findall(text)) < _LEAST_LINES:
-        return text, PageRules()
-    runs = [found.span() for line in lines for found in _RUN.finditer(text, line.start(), line.end())]
-    bars = _bars(text, runs)
-    ends = boxes([*chain.from_iterable((start, end - 1) for start, end in runs)])
-    level = [*map(_level, ends[::2], ends[1::2])]
-    return _blanked(text, runs, bars), PageRules(joined_rules(level), joined_rules([*map(_upright, boxes(bars))]))
-
-
-def _bars(text: str, runs: Sequence[tuple[int, int]]) -> list[int]:
-    """Return the places of bars, and of crosses within runs of dashes."""
-    crosses = (at for start, end in runs for at in range(start, end) if text[at] == "+")
-    return sorted({*crosses, *(found.start() for found in _BAR.finditer(text))})
-
-
-def _blanked(text: str, runs: Sequence[tuple[int, int]], bars: Sequence[int]) -> str:
-    letters = [*text]
-    for start, end in (*runs, *((at, at + 1) for at in bars)):
-        letters[start:end] = " " * (end - start)
-    return "".join(letters)
-
-
-def _level(first: Box, last: Box) -> tuple[float, float, float]:
-    """Return the level rule that a run draws, to the middle of the bars beside it."""
-    wide = (first[2] - first[0]) / 2
-    return (first[1] + first[3]) / 2, first[0] - wide, last[2] + wide
-
-
-def _upright(box: Box) -> tuple[float, float, float]:
-    """Return the upright rule that a bar draws, or a cross within a level rule."""
-    left, top, right, bottom = box
-    more = _BAR_REACH * (bottom - top)
-    return (left + right) / 2, top - more, bottom + more

@@ -70,7 +70,6 @@ from docmill.tasks.parse.pdf.text.right_to_left import (
     without_strokes,
     word_in_reading_order,
 )
-from docmill.tasks.parse.pdf.text.ruling_lines import without_drawn_rules
 from docmill.tasks.parse.pdf.text.scripts import Setting, Spaces, scripts_in, sides_of_pieces, texts_of, with_marks
 
 _WORDS = re.compile(r"[^\s\x02\ufffe]+")
@@ -101,8 +100,7 @@ class TextLayer:
         self._origin_at = ctypes.byref(self._origin), ctypes.byref(self._origin, ctypes.sizeof(ctypes.c_double))
         self._matrix = (ctypes.c_float * _MATRIX)()  # and the matrix of a character
         self._matrix_at = ctypes.byref(self._matrix)
-        text = _SIGN_FIRST.sub("\x01", without_cuts(page_text(text_page)))
-        self.text, self.drawn = without_drawn_rules(text, self._boxes_of_each)
+        self.text = _SIGN_FIRST.sub("\x01", without_cuts(page_text(text_page)))
         self._cuts = cuts_within_words(self.text)
         self._is_leftward = may_be_right_to_left(self.text)  # on few pages, and only their lines are asked
         self._spaces = Spaces(self.text, self._reference)

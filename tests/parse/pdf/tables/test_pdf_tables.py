@@ -308,24 +308,6 @@ def test_rows_that_are_drawn_large_and_scaled_down_are_rows() -> None:
     assert paragraph.kind == "paragraph"
 
 
-@pytest.mark.parametrize(("x", "wide", "over"), [(277, 120, [["", "", "Error (cm)", ""]]), (300, 300, [])])
-def test_a_name_in_the_middle_of_some_columns_is_a_row_of_the_header(x: int, wide: int, over: list[list[str]]) -> None:
-    pdf = page()
-    pdf.text(60, 780, "The error of each sensor in two winters.")
-    pdf.rule(60, 762, 300)
-    pdf.text(x, 750, "Error (cm)")
-    pdf.rule(360 - wide, 746, wide)
-    rows = [["Site", "Sensor", "2022", "2023"], ["Davos", "US-100", "1.4", "1.2"], ["Chur", "US-200", "2.3", "2.1"]]
-    for at, row in enumerate(rows):
-        for x, text in zip((60, 150, 250, 330), row, strict=True):
-            pdf.text(x, 734 - 14 * at, text)
-    pdf.rule(60, 730, 300)
-    pdf.rule(60, 702, 300)
-    table = next(one for one in read(pdf).elements if one.kind == "table")
-    assert table.attributes["cells"] == [*over, *rows]
-    assert table.attributes["header_rows"] == len(over) + 1
-
-
 def test_names_beside_numbers_that_go_down_are_a_table_and_titles_beside_pages_are_contents() -> None:
     names = ["Dropping out of training", "Staff with formal qualifications", "Staff that is being trained", "Visits"]
     for numbers, kind in ((["15", "13", "6", "4"], "table"), (["4", "6", "13", "15"], "toc")):
@@ -337,7 +319,7 @@ def test_names_beside_numbers_that_go_down_are_a_table_and_titles_beside_pages_a
         assert [one.kind for one in read(pdf).elements] == ["paragraph", kind]
 
 
-def test_groups_of_rows_below_gaps_and_the_names_between_them_are_one_table() -> None:
+def test_groups_of_rows_below_gaps_are_one_table() -> None:
     pdf = page()
     columns, y = (60, 240, 320, 400), 740
     groups = [
@@ -347,7 +329,7 @@ def test_groups_of_rows_below_gaps_and_the_names_between_them_are_one_table() ->
             ["Tyres", "17", "19", "3"],
         ],
         [["Furniture", "64", "71", "9"], ["Floors", "16", "16", "2"], ["Lamps", "35", "30", "4"]],
-        [["Hardware and"], ["gardens", "93", "227", "25"], ["Paint", "8", "7", "1"], ["Seeds", "16", "27", "3"]],
+        [["Gardens", "93", "227", "25"], ["Paint", "8", "7", "1"], ["Seeds", "16", "27", "3"]],
     ]
     for group in groups:
         for row in group:
@@ -356,5 +338,4 @@ def test_groups_of_rows_below_gaps_and_the_names_between_them_are_one_table() ->
             y -= 14
         y -= 16
     tables = [one for one in read(pdf).elements if one.kind == "table"]
-    assert [(one.attributes["header_rows"], len(one.attributes["cells"])) for one in tables] == [(1, 10)]
-    assert tables[0].attributes["cells"][6:8] == [["Hardware and", "", "", ""], ["gardens", "93", "227", "25"]]
+    assert [(one.attributes["header_rows"], len(one.attributes["cells"])) for one in tables] == [(1, 9)]
