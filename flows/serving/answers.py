@@ -87,7 +87,7 @@ class AskedChunk:
 def found(served: ServedStore, asked: AskedSearch) -> dict[str, Any]:
     """Return the hits of a search; `answered_as` names the question whose kept answer they are, if it is another."""
     how = asked.searching
-    search = partial(served.store.search, asked.query, asked.k, asked.mode, asked.where, rewrite=how.rewrite, **how.how)
+    search = partial(served.search, asked.query, asked.k, asked.mode, asked.where, how.rewrite, **how.how)
     query, hits = asked.query, None
     if how.kept is not None:
         kept = how.kept.get(served.store, asked.query, options_of(asked.k, asked.mode, asked.where, how.how), search)

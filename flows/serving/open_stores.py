@@ -8,12 +8,15 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
+from docmill.flows.serving.search_pool import SearchPool
 from docmill.storage.address import is_address
 from docmill.storage.errors import DocmillError, QueryError
 from docmill.storage.process.asker import current_asker
 from docmill.storage.remote.mirror.mirror_folder import open_folder
+from docmill.storage.search.rank.candidates.hit import Hit
+from docmill.storage.search.rank.candidates.search_options import Mode, Rewrite, SearchArguments
 from docmill.storage.snapshots.history import snapshots
 from docmill.storage.snapshots.read.store import Store, make_ahead, open_store
 
@@ -36,27 +39,38 @@ _WARMING = "warm"  # a question that makes a snapshot load its indexes before a 
 
 @dataclass(frozen=True, slots=True)
 class ServedStore:
-    """One snapshot of a store to answer from, and the name by which the store is served."""
+    """One snapshot of a store to answer from, the name by which the store is served, and who searches in it."""
 
     name: str
     store: Store
+    pool: SearchPool | None = None
 
     @property
     def head(self) -> dict[str, Any]:
         """What every answer begins with: where it comes from."""
         return {"store": self.name, "snapshot": self.store.snapshot.number}
 
+    def search(
+        self, query: str, k: int, mode: Mode, where: str | None, rewrite: Rewrite | None, **how: Unpack[SearchArguments]
+    ) -> list[Hit]:
+        """Return what `Store.search` does, perhaps from another process."""
+        if self.pool is None:
+            return self.store.search(query, k, mode, where, rewrite=rewrite, **how)
+        return self.pool.search(self.store, query, k, mode, where, rewrite, **how)
+
 
 class OpenStores:
     """The served stores. The model is loaded once for all of them; many threads may ask.
 
     Every question is answered from what its asker may see. `principals` are those of askers that state none, such as
-    the threads of the server itself.
+    the threads of the server itself. `pool` searches in other processes while several ask.
     """
 
-    def __init__(self, places: Mapping[str, Path], principals: frozenset[str] = SEES_ALL) -> None:
-        self._principals = principals
-        self._served = {name: _OpenStore(place) for name, place in places.items()}
+    def __init__(
+        self, places: Mapping[str, Path], principals: frozenset[str] = SEES_ALL, pool: SearchPool | None = None
+    ) -> None:
+        self._principals, self._pool = principals, pool
+        self._served = {name: _OpenStore(place, pool) for name, place in places.items()}
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -76,9 +90,9 @@ class OpenStores:
         own = self._served[chosen]
         store, principals = own.newest() if at is None else own.past(at), self.principals
         if principals == SEES_ALL:
-            return ServedStore(chosen, store)
+            return ServedStore(chosen, store, self._pool)
         own.note(principals)
-        return ServedStore(chosen, store.seen_by(principals))
+        return ServedStore(chosen, store.seen_by(principals), self._pool)
 
     @property
     def principals(self) -> frozenset[str]:
@@ -116,7 +130,8 @@ class _OpenStore:
     Nobody counts its users: a `Store` closes itself when the last reference to it is gone.
     """
 
-    def __init__(self, place: Path) -> None:
+    def __init__(self, place: Path, pool: SearchPool | None) -> None:
+        self._pool = pool
         self._folder = open_folder(place)
         self._pause = _FAR_S if is_address(self._folder.name) else 0.0
         self._looked = -_FAR_S
@@ -151,7 +166,7 @@ class _OpenStore:
             self._look()
             cold, self._cold = self._cold, None
         if cold is not None:
-            _warm(cold)
+            self._warm(cold)
 
     def _look(self) -> None:
         """Open the newest snapshot if it is another one; the caller holds the lock.
@@ -171,7 +186,7 @@ class _OpenStore:
         if self._current is None:
             self._cold = fresh
         else:
-            _warm(fresh)
+            self._warm(fresh)
             self._make_ahead(fresh, self._current)
         self._current, self._mark = fresh, mark
 
@@ -192,7 +207,7 @@ class _OpenStore:
             if time.monotonic() - began > _AHEAD_S:
                 return
             with suppress(DocmillError):  # whoever asks is told
-                _warm(make_ahead(fresh, earlier, principals))
+                self._warm(make_ahead(fresh, earlier, principals))
 
     def _mark_of_newest(self) -> tuple[int, int]:
         """Return the number of the newest snapshot, and when its file was written, in nanoseconds."""
@@ -220,9 +235,10 @@ class _OpenStore:
     def _number(self) -> int | None:
         return None if self._current is None else self._current.snapshot.number
 
-
-def _warm(fresh: Store) -> None:
-    """Load the indexes of a snapshot, and what each page shows in its header."""
-    with suppress(DocmillError):  # it may lack its model, and still answer by keywords
-        fresh.search(_WARMING, k=1)
-        _ = fresh.poorly_read
+    def _warm(self, fresh: Store) -> None:
+        """Load the indexes of a snapshot, in each process that searches, and what each page shows in its header."""
+        with suppress(DocmillError):  # it may lack its model, and still answer by keywords
+            fresh.search(_WARMING, k=1)
+            _ = fresh.poorly_read
+        if self._pool is not None:
+            self._pool.warm(fresh)

@@ -1,10 +1,10 @@
 """Measure `docmill serve` under several clients, and against the library, on a generated store.
 
-    python -m tests.bench.serving.clients [--chunks N] [--seconds N] [--clients N ...] [--busy N] [--encode]
+    python -m tests.bench.serving.clients [--chunks N] [--seconds N] [--clients N ...] [--busy N] [--processes N]
 
 The server is a process of its own, with the application that `docmill serve` runs. Clients keep their connections, ask
-hybrid searches for five hits, and ask again as soon as they are answered. Vectors of questions are given, so no figure
-holds the encoding of a question, unless `--encode` has the packaged model encode each one.
+hybrid searches for five hits, and ask again as soon as they are answered. No question is asked again before its vector
+is forgotten, so every figure holds the encoding of a question by the packaged model.
 
 The last rows are of clients beside busy neighbours, as many processes as `--busy` says, which compute all the time.
 
@@ -14,6 +14,7 @@ both alike. All other clients are threads of this process.
 
 import argparse
 import gc
+import itertools
 import json
 import os
 import statistics
@@ -36,15 +37,18 @@ from docmill.flows.serving.answers import Searching
 from docmill.flows.serving.connections import listen
 from docmill.flows.serving.http.http_app import http_app
 from docmill.flows.serving.open_stores import OpenStores
-from docmill.storage.search.encode.encoder import load_encoder
+from docmill.flows.serving.search_pool import SearchPool, default_processes
 from docmill.storage.snapshots.read.store import Store, open_store
 from tests.bench.storing.keywords import make_chunks, make_queries
-from tests.bench.storing.store import CHUNKS_PER_DOCUMENT, PACKAGED, Shop, timed
-from tests.bench.storing.vectors import Vectors, make_vectors
+from tests.bench.storing.store import CHUNKS_PER_DOCUMENT, Shop, timed
+from tests.bench.storing.vectors import make_vectors
 from tests.bench.table import Figure, show
 
 _SEED = 7
-_QUESTIONS = 200
+_QUESTIONS = 3_000  # a store keeps the vectors of the last 1,000
+_IN_TURN = 200
+_STARTING_S = 15.0
+"""Seconds of the largest number of clients that do not count: the processes that search start meanwhile."""
 _HITS = 5
 _WARM = 20  # searches before the first that counts: caches of files and of the interpreter fill
 _MOST_OVER_MS = 5.0  # what HTTP may add to the p50 of a search
@@ -52,52 +56,26 @@ _NEIGHBOUR = "while True: pass"
 _TICKS = os.sysconf("SC_CLK_TCK")
 
 
-class _GivenVectors:
-    """A model that knows its questions, or encodes each one and then takes the vector that it knows."""
-
-    def __init__(self, folder: Path, encode: bool) -> None:
-        self._encoder = load_encoder(PACKAGED) if encode else None
-        self.questions: list[str] = json.loads((folder / "questions.json").read_text())
-        self._vectors: dict[str, Vectors] = dict(zip(self.questions, np.load(folder / "questions.npy"), strict=True))
-
-    def fits(self, texts: Sequence[str]) -> list[bool]:
-        return [True] * len(texts)
-
-    def encode_query(self, text: str) -> Vectors:
-        if self._encoder is not None:
-            self._encoder.encode_query(text)
-        return self._vectors.get(text, self._vectors[self.questions[0]])  # the server asks one of its own to warm up
-
-    def given_to(self, store: Store) -> Store:
-        """Return a store that asks this model."""
-        # Without the cache of vectors, in which each question would be from the second time on.
-        vars(store._sources).update(encoder=self, query_vector=self.encode_query)
-        return store
-
-
-def fill(folder: Path, chunks: int) -> None:
-    """Write a store of `chunks` chunks, and the questions with their vectors."""
+def fill(folder: Path, chunks: int) -> list[str]:
+    """Write a store of `chunks` chunks; return questions."""
     rng = np.random.default_rng(_SEED)
-    drawn = make_vectors(chunks + _QUESTIONS)
-    shop = Shop(folder / "store", [text for _, text in make_chunks(chunks, rng)], drawn[:chunks])
+    shop = Shop(folder / "store", [text for _, text in make_chunks(chunks, rng)], make_vectors(chunks))
     shop.put(range(chunks // CHUNKS_PER_DOCUMENT))
-    questions = make_queries(shop.texts, _QUESTIONS, rng)
-    (folder / "questions.json").write_text(json.dumps(questions))
-    np.save(folder / "questions.npy", drawn[chunks:])
+    return make_queries(shop.texts, _QUESTIONS, rng)
 
 
-def serve(folder: Path, encode: bool) -> None:
+def serve(folder: Path, processes: int) -> None:
     """Serve the store of a folder until a signal; the URL is printed."""
     gc.set_threshold(start._NEW_OBJECTS)  # as the command does: with Python's 700, a request takes 8 % more CPU
-    stores, access = OpenStores({"store": folder / "store"}), Access(port=0)
-    _GivenVectors(folder, encode).given_to(stores.get().store)
+    stores, access = OpenStores({"store": folder / "store"}, pool=SearchPool(processes)), Access(port=0)
     listen(http_app(stores, Searching({}), access), access, lambda url: print(url, flush=True))
 
 
 @contextmanager
-def served(folder: Path, encode: bool) -> Iterator[tuple[str, int]]:
+def served(folder: Path, processes: int) -> Iterator[tuple[str, int]]:
     """Run a server for the block; give its URL and its process id."""
-    command = [sys.executable, "-m", "tests.bench.serving.clients", "--serve", str(folder), *["--encode"][:encode]]
+    asked = ["--serve", str(folder), "--processes", str(processes)]
+    command = [sys.executable, "-m", "tests.bench.serving.clients", *asked]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout
         try:
@@ -134,9 +112,13 @@ class Client:
 
 
 def cpu_s(pid: int) -> float:
-    """Return the CPU seconds that a process has used, all its threads together."""
-    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) / _TICKS
+    """Return the CPU seconds that a process and those that it has started have used, all their threads together."""
+    started = [one for each in Path(f"/proc/{pid}/task").glob("*/children") for one in each.read_text().split()]
+    used = 0.0
+    for one in (str(pid), *started):
+        fields = Path(f"/proc/{one}/stat").read_text().rpartition(")")[2].split()
+        used += (int(fields[11]) + int(fields[12])) / _TICKS
+    return used
 
 
 def by_turns(client: Client, store: Store, pid: int, questions: Sequence[str]) -> list[Figure]:
@@ -169,13 +151,12 @@ def under_load(
 ) -> list[Figure]:
     """Time `count` clients that ask at the same time; `beside` names what else the machine does."""
     found: list[list[float]] = [[] for _ in range(count)]
-    end = time.perf_counter() + seconds
+    end, asked = time.perf_counter() + seconds, itertools.cycle(questions)
 
     def run(number: int) -> None:
-        client, place = Client(url), number * len(questions) // count
+        client = Client(url)
         while time.perf_counter() < end:
-            found[number].append(timed(client.ask, questions[place % len(questions)]))
-            place += 1
+            found[number].append(timed(client.ask, next(asked)))
 
     threads = [threading.Thread(target=run, args=(number,)) for number in range(count)]
     used, began = cpu_s(pid), time.perf_counter()
@@ -194,16 +175,17 @@ def under_load(
     ]
 
 
-def measure(folder: Path, clients: Sequence[int], seconds: float, busy: int, encode: bool) -> list[Figure]:
+def measure(folder: Path, questions: Sequence[str], asked: argparse.Namespace) -> list[Figure]:
     """Serve the store of a folder and ask it."""
-    given = _GivenVectors(folder, encode)
-    with served(folder, encode) as (url, pid), open_store(folder / "store") as store:
-        figures = by_turns(Client(url), given.given_to(store), pid, given.questions)
-        for count in clients:
-            figures += under_load(url, pid, given.questions, count, seconds)
+    busy = asked.busy
+    with served(folder, asked.processes) as (url, pid), open_store(folder / "store") as store:
+        figures = by_turns(Client(url), store, pid, questions[:_IN_TURN])
+        under_load(url, pid, questions, max(asked.clients), _STARTING_S)
+        for count in asked.clients:
+            figures += under_load(url, pid, questions, count, asked.seconds)
         with neighbours(busy):
-            for count in clients if busy else ():
-                figures += under_load(url, pid, given.questions, count, seconds, f" beside {busy} busy")
+            for count in asked.clients if busy else ():
+                figures += under_load(url, pid, questions, count, asked.seconds, f" beside {busy} busy")
     return figures
 
 
@@ -214,17 +196,17 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=20.0, help="how long each number of clients asks")
     parser.add_argument("--clients", type=int, nargs="+", default=[1, 4, 16], help="clients at the same time")
     parser.add_argument("--busy", type=int, default=2, help="busy neighbours of the last rows; 0 leaves these out")
-    parser.add_argument("--encode", action="store_true", help="let the packaged model encode each question")
+    processes = default_processes()
+    parser.add_argument("--processes", type=int, default=processes, help="that search while several clients ask")
     parser.add_argument("--serve", type=Path, help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if arguments.serve:
-        serve(arguments.serve, arguments.encode)
+        serve(arguments.serve, arguments.processes)
         return
     with tempfile.TemporaryDirectory() as folder:
-        fill(Path(folder), arguments.chunks)
+        questions = fill(Path(folder), arguments.chunks)
         load = os.getloadavg()[0]
-        asked = (arguments.clients, arguments.seconds, arguments.busy, arguments.encode)
-        show(f"Clients, load {load:.1f} before", measure(Path(folder), *asked))
+        show(f"Clients, load {load:.1f} before", measure(Path(folder), questions, arguments))
 
 
 if __name__ == "__main__":

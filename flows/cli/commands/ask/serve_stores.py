@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from docmill.flows.serving.mcp.mcp_server import RunTools
     from docmill.flows.serving.open_stores import OpenStores
     from docmill.flows.serving.page.adding import Adding
+    from docmill.flows.serving.search_pool import SearchPool
 
 LOOPBACK, PORT = "127.0.0.1", 8642
 Stores = Annotated[
@@ -38,8 +39,15 @@ AllowHost = Annotated[
 NoToken = Annotated[
     bool, typer.Option("--no-token", help="Answer without a token; on loopback only, to all users of this machine.")
 ]
-
-
+Processes = Annotated[
+    int | None,
+    typer.Option(
+        "--processes",
+        min=0,
+        metavar="N",
+        help="Processes that search while several clients ask; by default one per processor, at most 4.",
+    ),
+]
 Audit = Annotated[
     Path | None,
     typer.Option("--audit", metavar="FILE", help="Append who asked what, and the uris of the answers, as JSON lines."),
@@ -60,6 +68,7 @@ def mcp(
         typer.Option("--principal", metavar="NAME", help="Answer in this name, without --http; may be repeated."),
     ] = None,
     audit: Audit = None,
+    processes: Processes = None,
     allow_ingest: Annotated[
         bool, typer.Option("--allow-ingest", help="Add tools that ingest and plan the setting `sources`.")
     ] = False,
@@ -83,7 +92,8 @@ def mcp(
     principals = access.without_asker if access else _named(principal)
     if allow_ingest:
         _check_whole(principals)
-    served = _opened(stores, settings, principals, "--allow-ingest" * allow_ingest)
+    pool = _pool(processes) if http else None
+    served = _opened(stores, settings, principals, "--allow-ingest" * allow_ingest, pool)
     runs = _runs(settings, served.names[0]) if allow_ingest else None
     server = mcp_server(served, _noted(settings, "mcp"), runs, _log(audit), allow_judging)
     threading.Thread(target=served.take_up, daemon=True).start()  # the model loads while the client introduces itself
@@ -112,6 +122,7 @@ def serve(
     ] = None,
     no_token: NoToken = False,
     audit: Audit = None,
+    processes: Processes = None,
     judging: Annotated[
         bool, typer.Option("--judging/--no-judging", help="Let clients judge hits, which adds files to the stores.")
     ] = True,
@@ -139,7 +150,8 @@ def serve(
     from docmill.flows.serving.http.http_app import http_app
 
     access = _access(host, port, no_token, allow_host, allow_origin or ())
-    served = _opened(stores, settings, access.without_asker, "--allow-ingest" if allow_ingest else "--watch" * watch)
+    writing = "--allow-ingest" if allow_ingest else "--watch" * watch
+    served = _opened(stores, settings, access.without_asker, writing, _pool(processes))
     adding = _adding(settings, served, access) if allow_ingest else None
     entry = f"/#token={made}" if (made := _made(access)) else ""
     app = http_app(served, _noted(settings, "http"), access, settings, _log(audit), judging, adding)
@@ -190,14 +202,21 @@ def _opened(
     stores: Sequence[str] | None,
     settings: "Settings",
     principals: frozenset[str],
-    writing: str = "",
+    writing: str,
+    pool: "SearchPool | None",
 ) -> "OpenStores":
     """Open stores to serve; the option `writing` has the setting `store` made, if it is not there."""
     from docmill.flows.serving.open_stores import OpenStores
 
     named = places(stores or (), settings)
     _check(named, settings, writing)
-    return OpenStores(named, principals)
+    return OpenStores(named, principals, pool)
+
+
+def _pool(processes: int | None) -> "SearchPool":
+    from docmill.flows.serving.search_pool import SearchPool, default_processes
+
+    return SearchPool(default_processes() if processes is None else processes)
 
 
 def _check_whole(principals: frozenset[str]) -> None:
