@@ -117,6 +117,16 @@ def cold() -> Iterator[None]:
         yield
 
 
+@pytest.fixture(scope="module")
+def cold_module(fake_model: str) -> Iterator[None]:
+    """Do what `cold` does once for all tests of a module, which share processes as the statements of a user do."""
+    assert fake_model
+    statement_pool._pool.close()
+    with started_by(sys.executable):
+        yield
+    statement_pool._pool.close()
+
+
 @contextmanager
 def started_by(python: str) -> Iterator[None]:
     """Start child processes by a program within the block."""

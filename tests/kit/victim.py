@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-import lancedb  # noqa: F401  # imported before the fork, so that no process has to
 import pytest
 
 from docmill.flows.config.settings import Settings
@@ -21,6 +20,7 @@ from docmill.flows.maintenance.remove import remove
 from docmill.storage import failpoints
 from docmill.storage.errors import Rejected
 from docmill.storage.search.encode import encoder, space
+from docmill.storage.search.vectors.deferred_client import import_lancedb
 from docmill.storage.snapshots.change.restoring import restore
 from docmill.storage.snapshots.clean.compact import compact
 from docmill.storage.snapshots.history.retention import Retention
@@ -30,6 +30,7 @@ from tests.kit.workbench import Workbench
 
 warnings.filterwarnings("ignore", message="lancedb fork support")  # nothing of it has run before the fork
 CONTEXT = multiprocessing.get_context("forkserver")
+import_lancedb()  # before the fork, so that no process has to
 CONTEXT.set_forkserver_preload(["tests.kit.victim", "magika", "markdown_it", "sentencex"])
 _SILENT = os.devnull
 

@@ -25,7 +25,7 @@ from tests.kit.workbench import Workbench
 
 ROOT = Path(__file__).parents[2]
 
-pytestmark = pytest.mark.usefixtures("cold")
+pytestmark = pytest.mark.usefixtures("cold_module")
 SHORT = SqlLimits(seconds=0.5, memory_mb=100)
 NARROW = SqlLimits(memory_mb=100)  # with time enough on a busy machine
 PATIENCE_S = 60.0  # of a busy machine, far below what the call takes that is interrupted
@@ -42,17 +42,13 @@ CALLS = [
 
 
 @pytest.fixture(scope="module")
-def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def root(tmp_path_factory: pytest.TempPathFactory, cold_module: None) -> Path:
     """Make a store of two documents; searches in it are by keywords."""
+    assert cold_module is None
     bench = Workbench(tmp_path_factory.mktemp("limits"), {})
     bench.write({"a.md": "# Apples\n\nA red apple.\n", "b.md": "# Pears\n\nA green pear.\n"})
     bench.ingest()
     return bench.root
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _fake(fake_model: None) -> None:
-    """Take the fake model for the whole module."""
 
 
 def children(parent: int) -> set[int]:
