@@ -4,6 +4,7 @@ import codecs
 import re
 import sys
 from typing import NamedTuple
+from unicodedata import category
 
 from docmill.storage.errors import Rejected
 
@@ -38,13 +39,21 @@ _FEW = 6  # bytes
 _MIN_ASCII = 5
 """Fewer than `_FEW` bytes beyond ASCII, and fewer than one in `_MIN_ASCII`, are taken for Western European: a few
 names or quotation marks in English text, from which statistics would guess any language."""
+_STRANGE = re.compile(
+    r"[^\W\d_][\x80-\xac\xae-\xb6\xb8-\xbf×÷ƒ†-•‰-›\u02c6\u02dc][^\W\d_]|[a-z][À-ÖØ-ÞŠŽŸ]|[A-Z][šžœ][a-z]"
+)
+"""A sign within a word, or a capital behind a small letter: text of the East of Europe, of DOS or of a Mac that was
+taken for Western European. A word may have an apostrophe, a dash, a soft hyphen and a middle dot."""
+_OUTDATED = re.compile("mac|cp4|cp8")
+"""Encodings of DOS and of old Macs: statistics find them in a few umlauts of a table as often as the right one."""
 _UTF32_BYTES = 4  # of a character
 _UPPER_ZEROS = 0.9
 """Share of zeros that the two upper bytes of UTF-32 must exceed: they are zero in all living scripts."""
 _LOWER_ZEROS = 0.5  # and the share of zeros that its lowest byte stays below, else the data is mostly empty
 _HALF_ZEROS = 0.4
 """Share of zeros that the upper bytes of UTF-16 must exceed: in Western text nearly all are zero, and the signs and
-digits in a text of tables; a text in Chinese without a mark has too few to tell."""
+digits in a text of tables. In other scripts only blanks and digits have them."""
+_BLANKS = re.compile("[ \r\n]")  # in texts of all scripts
 _STRAY_ZEROS = 0.02  # share of zeros in the lower bytes of UTF-16, above which the data is binary
 
 
@@ -67,7 +76,7 @@ def decode(data: bytes, declared: str = "") -> Decoded:
     Newlines are unchanged; codes for terminals are left out, and controls that were letters of Windows are these again.
     Raise Rejected `undecodable` if the data is not text.
     """
-    found = _decode(_OVERSTRUCK.sub(b"", data) if b"\b" in data else data, declared)
+    found = _decode(data, declared)
     if not found.text.isascii() and _LETTERS_ONCE.search(found.text):
         found = found._replace(text=found.text.translate(_OF_WINDOWS))
     return found._replace(text=_CODES.sub("", found.text)) if "\x1b" in found.text else found
@@ -78,6 +87,8 @@ def _decode(data: bytes, declared: str) -> Decoded:
     encoding = encoding or _wide(data)
     if encoding:
         return _with_damage(data[len(mark) :], encoding)
+    if b"\b" in data:
+        data = _OVERSTRUCK.sub(b"", data)
     if _ESCAPES.search(data, 0, _SAMPLE) and (text := _strict(data, _BY_ESCAPES)) is not None:
         return Decoded(text, _BY_ESCAPES, 0)
     if _controls(data) > _MAX_CONTROLS:
@@ -122,7 +133,7 @@ def _wide(data: bytes) -> str:
 
     Return "" if the text would consist of control characters.
     """
-    encoding = _by_zeros(data)
+    encoding = _by_zeros(data) or _by_blanks(data)
     text = data[:_SAMPLE].decode(encoding, "replace") if encoding else ""
     controls = sum(sign < " " and sign not in "\t\n\v\f\r\x1a\x1b" for sign in text)
     return encoding if controls <= _MAX_CONTROLS * len(text) else ""
@@ -155,6 +166,20 @@ def _utf16_by_zeros(zeros: list[float]) -> str:
     if even > _HALF_ZEROS and odd < _STRAY_ZEROS:
         return "utf-16-be"
     return ""
+
+
+def _by_blanks(data: bytes) -> str:
+    """Return the UTF-16 of a text in another script than Latin, such as Greek or Chinese, by its blanks.
+
+    Only there are they characters of their own. Text of another encoding has no zeros, and other data has signs that
+    Unicode has not assigned.
+    """
+    if b"\0" not in data[:_SAMPLE] or len(data) % 2:
+        return ""
+    texts = {encoding: data[:_SAMPLE].decode(encoding, "replace") for encoding in ("utf-16-le", "utf-16-be")}
+    blanks, encoding = max((len(_BLANKS.findall(text)), encoding) for encoding, text in texts.items())
+    kinds = set(map(category, set(texts[encoding])))
+    return encoding if blanks and "\ufffd" not in texts[encoding] and not kinds & {"Cn", "Co"} else ""
 
 
 def _strict(data: bytes, encoding: str) -> str | None:
@@ -192,12 +217,20 @@ def forget_statistics() -> None:
 
 def _guess(data: bytes) -> Decoded:
     """Return the text in the likeliest encoding: Western European if too few bytes are non-ASCII to tell."""
+    high = len(data) - len(data.translate(None, _HIGH))
+    western = _strict(data, "cp1252") if high < len(data) / _MIN_ASCII else None
+    if western is None:
+        return _with_damage(data, _by_statistics(data))
+    few, sound = high < _FEW, not _STRANGE.search(western)
+    encoding = "cp1252" if few and sound else _by_statistics(data, "cp1252" if few else "")
+    return _with_damage(data, "cp1252" if sound and _OUTDATED.match(encoding) else encoding)
+
+
+def _by_statistics(data: bytes, default: str = "") -> str:
+    """Return the likeliest encoding, else the default; raise Rejected if there is none."""
     import chardet
 
-    high = len(data) - len(data.translate(None, _HIGH))
-    if high < _FEW and high < len(data) / _MIN_ASCII and (text := _strict(data, "cp1252")) is not None:
-        return Decoded(text, "cp1252", 0)
-    encoding = _python_name(chardet.detect(data[:_SAMPLE])["encoding"] or "")
+    encoding = _python_name(chardet.detect(data[:_SAMPLE])["encoding"] or "") or default
     if not encoding:
         raise Rejected("undecodable", "not UTF-8, and no other encoding fits")
-    return _with_damage(data, encoding)
+    return encoding

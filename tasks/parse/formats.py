@@ -66,7 +66,7 @@ def _form(name: str, version: int, reader: str, suffixes: str, files: str, by: s
 _CODE = " ".join(suffix for language in LANGUAGES.values() for suffix in language.suffixes)
 
 _ALL = (
-    _form("text", 8, "plain.parse_text", ".asc .me .text .txt", "plain text, and markup without a parser of its own",
+    _form("text", 9, "plain.parse_text", ".asc .me .text .txt", "plain text, and markup without a parser of its own",
         "as it is; paragraphs, and titles by their looks", titled=True, holds="", akin="chat log"),
     _form("markdown", 13, "markup.md.markdown_file.parse_markdown", ".markdown .md .mdown .mdx .mkd",
         "Markdown and MDX", "markdown-it-py: headings, lists, tables, code, front matter", titled=True, holds="",
@@ -150,7 +150,7 @@ _ALL = (
     _form("log", 3, "records.log_lines.parse_log", ".log", "log files",
         "as it is; entries with time and level, stack traces in one piece", holds="", akin="chat text",
         content_type="log", because="the file is a log"),
-    _form("csv", 6, "records.delimited.parse_delimited", ".csv .tab .tsv", "CSV and TSV", "rows of a pipe table",
+    _form("csv", 7, "records.delimited.parse_delimited", ".csv .tab .tsv", "CSV and TSV", "rows of a pipe table",
         labels="csv tsv", content_type="table", because="the file is a table"),
     _form("fb2", 5, "pandoc.formats.light_markup.parse_fiction_book", ".fb2", "FictionBook",
         "pandoc; its tables as those of HTML", begins=FICTION_BOOK),
