@@ -112,12 +112,17 @@ def _by(sign: str) -> Callable[[str, Any], str]:
     return lambda column, value: f"{column} {sign} {_literal(value)}"
 
 
+def _missing(column: str, missing: bool = True) -> str:
+    """Return whether a value is missing: null in a key of [metadata], "" or an empty list in docmill's own columns."""
+    return f"coalesce({column}::VARCHAR, '') {'IN' if missing else 'NOT IN'} ('', '[]')"
+
+
 def _equal(column: str, value: Any) -> str:
-    return f"{column} IS NULL" if value is None else f"{column} = {_literal(value)}"
+    return _missing(column) if value is None else f"{column} = {_literal(value)}"
 
 
 def _unequal(column: str, value: Any) -> str:
-    return f"{column} IS NOT NULL" if value is None else f"{column} <> {_literal(value)}"
+    return _missing(column, False) if value is None else f"{column} <> {_literal(value)}"
 
 
 def _in(column: str, value: Any) -> str:
@@ -149,6 +154,6 @@ _OPERATORS: Mapping[str, Callable[[str, Any], str]] = {
     "all": lambda column, value: f"list_has_all({column}, [{_list(value)}])",
     "$like": _by("LIKE"), "$ilike": _by("ILIKE"),
     "text_match": _matches(""), "text_match_insensitive": _matches("lower"),
-    "$exists": lambda column, value: f"{column} IS {'NOT ' if value else ''}NULL",
-    "is_empty": lambda column, _: f"{column} IS NULL",
+    "$exists": lambda column, value: _missing(column, not value),
+    "is_empty": lambda column, _: _missing(column),
 }  # fmt: skip

@@ -43,6 +43,9 @@ DICTS: tuple[tuple[dict[str, Any], str], ...] = (
     ({"team": {"$ne": "sales"}}, "b"),  # what has no team is not unequal, as in SQL
     ({"team": None}, "c"),
     ({"team": {"$exists": False}}, "c"),
+    ({"team": {"$ne": None}}, "ab"),
+    ({"author": None}, "abc"),  # a text that is missing is empty in docmill's own columns
+    ({"author": {"$exists": True}}, ""),
     ({"team": {"$in": ["sales", "nobody"]}}, "a"),
     ({"team": {"$in": []}}, ""),
     ({"team": {"$nin": ["sales"]}}, "b"),
