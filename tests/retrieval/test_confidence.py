@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from docmill.flows.cli.terminal.hits import print_hits
 from docmill.storage.errors import QueryError
 from docmill.storage.search.rank.candidates.search_options import Mode
 from docmill.storage.snapshots.read.store import Store, open_store
@@ -66,6 +67,16 @@ def test_hits_below_the_least_confidence_are_left_out_and_the_rest_keeps_its_ord
     assert mill.search(OFF_TOPIC[0], 5, min_confidence=0.5) == []
     with pytest.raises(QueryError, match="min_confidence must be in"):
         mill.search(ANSWERED[0], min_confidence=2)
+
+
+def test_a_search_in_a_terminal_says_so_if_no_hit_is_likely_to_answer(
+    mill: Store, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for question, doubtful in ((OFF_TOPIC[0], True), (ANSWERED[0], False)):
+        print_hits(mill, question, mill.search(question, 3), explain=False)
+        assert ("No hit is likely to answer: the highest confidence is 0.0" in capsys.readouterr().out) == doubtful
+    print_hits(mill, "", mill.similar(mill.search(ANSWERED[0], 1)[0].chunk_id, 2), explain=False)
+    assert "confidence" not in capsys.readouterr().out, "nothing was asked"
 
 
 def test_a_hit_of_similar_has_no_confidence_as_nothing_was_asked(mill: Store) -> None:

@@ -143,6 +143,17 @@ def print_hits(store: "Store", query: str, hits: Sequence["Hit"], explain: bool,
             typer.echo(f"     {plain(line)}")
     if not hits:
         typer.echo("No hits.")
+    for line in _doubt(hits):
+        typer.echo(line)
+
+
+def _doubt(hits: Sequence["Hit"]) -> Iterator[str]:
+    """Yield a line that says so if no hit is likely to answer: the relevance beside a hit compares it to others."""
+    from docmill.storage.snapshots.read.asked_queries import DOUBTFUL
+
+    sure = max((hit.confidence for hit in hits if hit.confidence is not None), default=DOUBTFUL)
+    if round(sure, 2) < DOUBTFUL:  # as it is shown
+        yield f"No hit is likely to answer: the highest confidence is {sure:.2f}."
 
 
 def _shown(hit: "Hit") -> tuple[str, int]:
