@@ -22,7 +22,7 @@ _DOCUMENT = {
     "author": "Author that the file states.",
     "created": "When it was made, as the file states, in UTC; a time without an offset counts as UTC.",
     "modified": "When it was changed, as the file states, in UTC; a time without an offset counts as UTC.",
-    "lang": "Natural language (BCP 47) that the file states, else that of its words; empty in doubt and for code.",
+    "lang": "Natural language (BCP 47) of its words, else that the file states; empty in doubt and for code.",
     "parent": "Uri of the archive or mail that contains it.",
     "reader": "Parser that [parse] readers or a plugin chose, with its version; empty if docmill's own.",
     "source_url": "URL where a person opens the original; empty for a file on a disk.",

@@ -143,3 +143,23 @@ def test_a_language_that_the_model_cannot_read_is_told_by_run_and_status(tmp_pat
     report = bench.ingest(allow_delete=True)
     assert not any("vectors say little" in problem for problem in report.problems)
     assert bench.store.status()["poorly_read"] == {}
+
+
+def test_the_words_of_a_document_say_its_language_where_they_tell_another_one(tmp_path: Path) -> None:
+    german = "Die Mühle steht am Fluss und mahlt auch im Winter den Weizen, der auf den Feldern wächst."
+    norwegian = "Møllen ligger ved elven og maler også kornet om vinteren, når det ikke er noe annet å gjøre for dem."
+    pages = {
+        "template.html": ("en-US", german, "de"),
+        "region.html": ("de-AT", german, "de-AT"),
+        "kin.html": ("lb", german, "lb"),  # docmill does not tell Luxembourgish
+        "standard.html": ("nb", norwegian, "nb"),
+        "script.html": ("fr", JAPANESE, "ja"),
+        "doubt.html": ("fr", "12 + 30", "fr"),
+    }
+    bench = Workbench(tmp_path)
+    bench.write({name: f'<html lang="{lang}"><p>{text}</p></html>' for name, (lang, text, _) in pages.items()})
+    bench.write({f"{n}.html": f'<html lang="ja{"-JP" * n}"><p>{JAPANESE * 3}</p></html>' for n in range(2)})
+    told = [problem.partition(":")[0] for problem in bench.ingest().problems if " in the language ja" in problem]
+    assert told == ["vectors say little about 3 documents in the language ja"], "with and without a region"
+    found = {row.uri: row.lang for row in bench.store.documents()}
+    assert {name: found[name] for name in pages} == {name: lang for name, (*_, lang) in pages.items()}

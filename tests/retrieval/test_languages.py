@@ -210,7 +210,7 @@ def test_rows_of_documents_say_their_language_and_source_code_has_none(bench: Wo
     bench.write(
         {
             "a.md": f"# Mühle\n\n{_german()}",
-            "b.html": '<html lang="nl"><p>The mill that stands by the river is the oldest of them all.</p></html>',
+            "b.html": '<html lang="nl"><p>Molen, 1723.</p></html>',
             "c.py": 'def mill() -> None:\n    """Grind the wheat that is brought by the farmers."""\n',
         }
     )

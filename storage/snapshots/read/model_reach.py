@@ -24,7 +24,7 @@ _CHARACTERS = 2000
 
 
 class PoorlyRead(NamedTuple):
-    """A language, as BCP 47 tag, the number of its documents, and the share of their letters that are not read."""
+    """A language, as tag without a region, the number of its documents, and the share of their letters not read."""
 
     lang: str
     documents: int
@@ -48,10 +48,11 @@ def poorly_read(stored: StoredSnapshot) -> list[PoorlyRead]:
         return []
     table = read_table(stored, "documents", ["document_id", "lang", "language"])
     prose = table.filter(pc.and_(pc.equal(table.column("language"), ""), pc.not_equal(table.column("lang"), "")))
-    counted = pc.value_counts(prose.column("lang")).to_pylist()
+    langs = pc.replace_substring_regex(prose.column("lang"), "-.*", "")  # without regions
+    counted = pc.value_counts(langs).to_pylist()
     chunks, found = OpenedTable(stored, "chunks"), []
     for documents, lang in sorted(((one["counts"], one["values"]) for one in counted), reverse=True):
-        ids = prose.filter(pc.equal(prose.column("lang"), lang)).column("document_id")
+        ids = prose.filter(pc.equal(langs, lang)).column("document_id")
         chosen = ids.take([number * documents // _DOCUMENTS for number in range(_DOCUMENTS)]).unique().to_pylist()
         shares = unread_shares([*_beginnings(chunks, chosen)], folder)
         if shares and (share := fmean(shares)) >= _POOR:

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 from docmill.storage.errors import ConfigError, Rejected
 from docmill.storage.keys import hash_bytes
 from docmill.storage.schema import OCR_PAGES, Draft, Element, Parsed, StagedDocument
+from docmill.storage.search.keywords.analysis.language_tags import READ_AS, primary_tag
 from docmill.storage.search.keywords.analysis.written_language import written_language
 from docmill.tasks.archive.laid_members import why_missing
 from docmill.tasks.chunking.chunk import chunk_regions, plugins_in, vector_keys
@@ -226,8 +227,19 @@ def _document(
 
 
 def _with_language(facts: Facts, file_type: FileType, parsed: Parsed) -> Facts:
-    """Return the facts of a document; its words say the language of a text that states none and is no source code."""
-    return facts if facts.lang or file_type.language else replace(facts, lang=written_language(prose_of(parsed)))
+    """Return the facts of a document with the language of its words, unless it is source code or its words do not tell.
+
+    Files often state that of a template. What they state counts where docmill cannot tell that language from others,
+    and for its region.
+    """
+    stated = primary_tag(facts.lang)
+    if file_type.language or (stated and stated not in READ_AS):
+        return facts
+    written = written_language(prose_of(parsed))
+    return facts if written in ("", _WRITTEN_AS.get(stated, stated)) else replace(facts, lang=written)
+
+
+_WRITTEN_AS = {"nb": "no", "nn": "no"}  # of two standards of one language, the words tell neither
 
 
 def prose_of(parsed: Parsed) -> str:
