@@ -87,6 +87,11 @@ def test_a_hit_says_what_put_it_before_the_next_and_which_words_were_ignored(pag
         ("Her Ph.D. by e-mail", "phd email", ["Ph.D", "e-mail"]),
         ("the ware-\nhouse of Øresund", "warehouse oresund", ["ware-\nhouse", "Øresund"]),
         ("كَتَبَ الطالب", "كتب", ["كَتَبَ"]),
+        ("إن المنازل والحدائق ستبقى", "منازل والحدائق", ["المنازل", "والحدائق"]),
+        ("図書館は来年再開します。書", "図書館", ["図書館"]),
+        ("森の図", "図", ["図"]),
+        ("ปิดถนน", "ถนน", ["ถนน"]),
+        ("나무들이 도로가", "도로", ["도로"]),
     ],
 )
 def test_words_are_lit_however_they_are_written(page: Any, served: str, text: str, asked: str, lit: list[str]) -> None:

@@ -13,12 +13,16 @@ const SHORTEST_STEM = 4;
 // least four letters and differ in at most three more; shorter ones match whole.
 const LONGEST_END = 3;
 
+// Scripts that put no spaces between words: the index has each pair of letters, and of Chinese and Japanese each letter.
+const UNSPACED = /[\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}\p{sc=Hangul}\p{sc=Thai}]/u;
+const ARTICLES = /^[وفبكل]{0,2}(?:ال|لل)(?=..)/; // what Arabic writes before a word and the index leaves out: "and", "in", "the"
+
 /** Return pieces of a text: { text, lit }, in order, where `lit` marks words that match one of the terms. */
 export function lit(text, terms) {
   const wanted = terms.map((term) => ({ folded: folded(term), capitals: isAcronym(term) })).filter((term) => term.folded);
   if (!wanted.length) return [{ text, lit: false }];
-  const words = [...text.matchAll(WORD)]
-    .map(({ 0: word, index }) => ({ word, index, term: wanted.find((term) => found(word, term)) })).filter(({ term }) => term);
+  const words = [...text.matchAll(WORD)].flatMap(({ 0: word, index }) => (UNSPACED.test(word) ? runs(word, index, wanted)
+    : [{ word, index, term: wanted.find((term) => found(word, term)) }])).filter(({ term }) => term);
   const acronyms = new Set(words.filter(({ word, term }) => term.capitals && isAcronym(word)).map(({ term }) => term));
   const pieces = [];
   let end = 0;
@@ -39,7 +43,28 @@ const short = (word) => word.length > 1 && word.length <= ACRONYM && word === wo
 export const folded = (word) =>
   word.toLowerCase().normalize("NFD").replace(LEFT_OUT, "").normalize("NFC").replace(/[ßæœøłđðþħŧı]/g, (letter) => LETTERS[letter]);
 
-const found = (word, term) => matches(folded(word), term.folded) || matches(folded(word).replace(JOINTS, ""), term.folded);
+/** Return the runs of letters within a word that are pairs of letters, or letters of no pair, which a search matched. */
+function runs(word, index, wanted) {
+  const terms = wanted.filter(({ folded: own }) => own.length > 1 || !wanted.some((other) => other.folded.length > 1 && other.folded.includes(own)));
+  const lit = Array.from({ length: word.length }, () => null);
+  for (const term of terms) {
+    for (let at = word.indexOf(term.folded); at >= 0; at = word.indexOf(term.folded, at + 1)) lit.fill(term, at, at + term.folded.length);
+  }
+  return lit.flatMap((term, at) => {
+    if (!term || (at > 0 && lit[at - 1])) return [];
+    const end = lit.indexOf(null, at);
+    return [{ word: word.slice(at, end < 0 ? undefined : end), index: index + at, term }];
+  });
+}
+
+const found = (word, term) => [folded(word), folded(word).replace(JOINTS, ""), ...bare(word)].some((one) => matches(one, term.folded));
+
+/** Return an Arabic word with and without its article, with the letters that the index takes for one. */
+function bare(word) {
+  if (!/^\p{sc=Arabic}/u.test(word)) return [];
+  const plain = folded(word).normalize("NFD").replace(/[\u0653-\u0655]/g, "").replaceAll("ى", "ي").replaceAll("ة", "ه");
+  return [plain, plain.replace(ARTICLES, "")];
+}
 
 /** Return whether a folded word has the beginning of a term, as forms of one word do. */
 export function matches(word, term) {
