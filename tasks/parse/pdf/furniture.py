@@ -347,16 +347,11 @@ def _repetitions(found: list[_Marginal], pages: _Sheets) -> Iterable[list[_Margi
     groups: defaultdict[tuple[bool, str], list[_Marginal]] = defaultdict(list)
     for one in found:
         # Headings in the margin, "Chapter 2", differ by their number and are no furniture.
-        text = one.line.text.lower() if pages.is_large(one.line) and not _tells_pages(one, pages) else one.form
+        text = one.line.text.lower() if pages.is_large(one.line) else one.form
         groups[one.top, text].append(one)
     for group in groups.values():
         if len(group) > 1:  # as few are: most lines are said once
             yield from _at_one_place(group)
-
-
-def _tells_pages(one: _Marginal, pages: _Sheets) -> bool:
-    """Return whether a line says how many pages there are."""
-    return len(pages.sheets) in numbers(one.line.text)[1:]
 
 
 def _at_one_place(group: list[_Marginal]) -> Iterable[list[_Marginal]]:

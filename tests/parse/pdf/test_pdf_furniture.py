@@ -67,15 +67,6 @@ def test_pages_that_count_anew_in_each_part_are_numbered() -> None:
     assert parts(read(pdf), "furniture") == ["1", "2", "3", "4"] * 3
 
 
-def test_a_running_title_that_says_how_many_pages_there_are_may_be_large() -> None:
-    pdf = Pdf({})
-    for page in range(1, 6):
-        pdf.add_page()
-        pdf.text(60, 800, f"AGREEMENT Page {page} of 5", 14)
-        pdf.lines(60, 700, [f"Page {page} of the file has a text of its own."])
-    assert parts(read(pdf), "furniture") == [f"AGREEMENT Page {page} of 5" for page in range(1, 6)]
-
-
 def test_forms_and_their_numbers() -> None:
     assert form("Page 4 of XVIII") == "page # of #"
     assert numbers("Page 4 of XVIII") == (4, 18)

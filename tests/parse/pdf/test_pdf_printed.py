@@ -87,17 +87,6 @@ def test_drawn_bullets_begin_items_on_a_page_that_begins_within_a_list() -> None
     assert parts(read(pdf), "list_item") == [f"- Item {at} says what to do." for at in range(3)]
 
 
-def test_balls_of_slides_are_bullets() -> None:
-    shade = "/Function << /FunctionType 2 /Domain [0 1] /C0 [1] /C1 [0] /N 1 >>"
-    pdf = page()
-    pdf.resources = f"/Shading << /S0 << /ShadingType 3 /ColorSpace /DeviceGray /Coords [0 0 0 9 9 900] {shade} >> >> "
-    pdf.text(60, 770, "Each morning:")
-    for at, text in enumerate(("Heat the sill.", "Check the seal.")):
-        pdf.pages[-1].append(f"q 60 {742 - 20 * at} 5 5 re W n /S0 sh Q")
-        pdf.text(72, 740 - 20 * at, text)
-    assert parts(read(pdf), "list_item") == ["- Heat the sill.", "- Check the seal."]
-
-
 def test_upper_roman_numbers_begin_items() -> None:
     pdf = page()
     for at, number in enumerate(("I.", "II.", "III.")):

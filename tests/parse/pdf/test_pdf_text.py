@@ -150,15 +150,6 @@ def test_a_list_after_a_colon_may_begin_where_the_text_of_its_item_does() -> Non
     assert parts(read(pdf)) == ["1. Rivers are measured in one of these ways:", "a. by boat", "b. on foot"]
 
 
-def test_small_pictures_before_lines_are_bullets() -> None:
-    pdf = page()
-    pdf.text(60, 700, "Colon cancer", 36)
-    for y, high, text in ((620, 16, "Third of all"), (580, 17.2, "Survival of five years"), (540, 16, "Screening")):
-        pdf.text(90, y, text, 28)
-        pdf.pages[-1].append(f"q 16 0 0 {high} 65 {y + 2} cm BI /W 1 /H 1 /CS /G /BPC 8 ID A EI Q")
-    assert parts(read(pdf), "list_item") == ["- Third of all", "- Survival of five years", "- Screening"]
-
-
 def test_bullets_that_are_drawn_make_items_and_other_dots_do_not() -> None:
     pdf = page()
     pdf.text(60, 740, "Three things are carried up to the station:")

@@ -144,13 +144,7 @@ def are_doubtful(rows: list[Row], spans: list[Span], headed: bool, banded: bool)
     long = _are_long(columns, _SHORT)
     if not banded and (_are_marked(columns, long) or (long and not _may_hold_text(rows, columns, headed))):
         return True
-    held = _in_one(columns, spans) if banded else columns
-    return any(_stands_askew(rows, column, headed, len(spans)) for column in held[1:])
-
-
-def _in_one(columns: list[Column], spans: list[Span]) -> list[Column]:
-    """Return columns without cells that stand over several, which are no lines of text where rules part the rows."""
-    return [[cell for cell in column if len(places_over(cell, spans)) == 1] for column in columns]
+    return any(_stands_askew(rows, column, headed, len(spans)) for column in columns[1:])
 
 
 def _may_hold_text(rows: list[Row], columns: list[Column], headed: bool) -> bool:

@@ -10,14 +10,12 @@ from docmill.tasks.parse.pdf.text.gaps import Gap
 from docmill.tasks.parse.pdf.text.line import TextLine
 from docmill.tasks.parse.pdf.text.text_layer import TextLayer
 
-_NEAR_ROWS, _FAR_ROWS = 5.5, 16.0
-"""Heights of a line: the gaps of rows further up or down are of another table. Only where none is near, those further
-away: cells of several lines stand between."""
+_NEAR_ROWS = 5.5  # heights of a line: the gaps of rows further up or down are of another table
 _LEVEL = -0.3
 """Share of the lower line's height, which lines side by side share: a cell in the middle of its row is off by half."""
 _MOST_LINES = 6  # of one cell: so many lines back a neighbour is looked for, which bounds the work for each line
 _SAME_EDGE = 1.2  # points that the edges of one column may be apart
-_EXACT = 0.3  # the same for words behind a narrower gap, which begin so near to the edge of a column by chance only
+_EXACT = 0.3  # points between edges of a column behind a narrow gap: words begin so near to it by chance only
 _GAP, _MONO_GAP = 0.4, 0.7
 """Font sizes. A gap must be wider than the spaces of a line, which in fonts of one width are as wide as letters."""
 _FIGURES_GAP = 0.8  # font sizes between two figures: no space within a number, or in a row of them, is as wide
@@ -27,14 +25,11 @@ the space beside a word in another font is half a size wide."""
 _SHARED = 0.25  # font sizes that a gap and a strip share: a header that is centred may reach into its column's gap
 _MOST_NEAR = 100  # gaps near a line that are looked at, which bounds the work for each line
 _OUTLIER = 1.4  # times as wide as other gaps of its line: the spaces of justified text are all alike
-_UNDRAWN_GAP = 0.6  # font sizes of a gap for which the page draws no space: beside code in a margin of its own is less
 _HEADER_ROWS = 3.5  # heights of a line between the lines of a header, and to the first row below them
 _LEAST_STRIPS = 2  # of rows, in which a header has gaps: in one of them a line of text has one, too
-_LEAST_GAPS = 3  # of a line: with more, one for which the page draws no space tells something
 
 _LOOSE, _LOOSE_TIMES = 0.55, 1.8  # font sizes, and times the usual gap of its line, of one that is no space
 
-_Gaps = list[tuple[Gap, bool]]  # of a line, each with whether the page draws no space there
 _RowGap = tuple[float, float, float]  # between two cells: the height of their middle, where it begins, where it ends
 
 
@@ -115,7 +110,7 @@ def _gaps_of_rows(lines: list[TextLine], layer: TextLayer) -> tuple[list[_RowGap
 
 def _loose(line: TextLine, layer: TextLayer) -> list[Gap]:
     """Return the gaps of a line that are far wider than its usual one: no spaces between words."""
-    gaps = [gap for gap, _ in _gaps_of(line, layer)] if " " in line.text else []
+    gaps = _gaps_of(line, layer) if " " in line.text else []
     least = max(_LOOSE * line.size, _LOOSE_TIMES * median(map(_width, gaps)) if gaps else 0.0)
     return [gap for gap in gaps if _width(gap) > least]
 
@@ -138,32 +133,25 @@ def _crossing(line: TextLine, gaps: list[_RowGap]) -> list[_RowGap]:
     """Return the gaps of rows near a line that are over or under its words."""
     if " " not in line.text:
         return []
-    for heights in (_NEAR_ROWS, _FAR_ROWS):
-        reach = heights * max(line.height, line.size)
-        first, last = bisect_left(gaps, (line.middle - reach,)), bisect_left(gaps, (line.middle + reach,))
-        near = gaps[first : min(last, first + _MOST_NEAR)]
-        found = [gap for gap in near if gap[1] < line.right and gap[2] > line.left and gap[0] != line.middle]
-        if found:
-            return found
-    return []
+    reach = _NEAR_ROWS * max(line.height, line.size)
+    first, last = bisect_left(gaps, (line.middle - reach,)), bisect_left(gaps, (line.middle + reach,))
+    near = gaps[first : min(last, first + _MOST_NEAR)]
+    return [gap for gap in near if gap[1] < line.right and gap[2] > line.left and gap[0] != line.middle]
 
 
 def _cuts(line: TextLine, near: list[_RowGap], beside: bool, figures: bool, layer: TextLayer) -> list[float]:
-    """Return where a line is to be cut: at gaps that rows leave free, that no space is drawn in, or between figures.
+    """Return where a line is to be cut: at gaps that rows leave free, or between figures.
 
     A line that stands `beside` none is a row only if its cells begin, or end, where those above and below do.
     """
     gaps = _gaps_of(line, layer)
     least = (_MONO_GAP if line.font.mono else _GAP) * line.size
-    wide = [gap for gap, undrawn in gaps if undrawn or _width(gap) > least]
-    strips = _strips(near, least)
-    exact = {*_exact(line, gaps, wide, strips)}
-    between = {*_between(wide, strips, line)}
-    cut = {*exact, *_undrawn(gaps, between, beside, line.size)}
+    wide, strips = [gap for gap in gaps if _width(gap) > least], _strips(near, least)
+    cut = {*_exact(line, gaps, wide, strips)}
     if beside:
-        cut.update(_outliers(gaps, between, exact))
+        cut.update(_outliers(gaps, {*_between(wide, strips, line)}, cut))
     if figures:
-        cut.update(gap for gap, _ in gaps if _width(gap) > _FIGURES_GAP * line.size)
+        cut.update(gap for gap in gaps if _width(gap) > _FIGURES_GAP * line.size)
     return [sum(gap) / 2 for gap in sorted(cut)]
 
 
@@ -173,7 +161,7 @@ def _of_header(line: TextLine, rows: list[_RowGap], layer: TextLayer) -> set[Gap
     gaps = _gaps_of(line, layer) if len(crossed) >= _LEAST_STRIPS else []
     if len(gaps) < _LEAST_STRIPS:
         return set()
-    tightest = min(_width(gap) for gap, _ in gaps)
+    tightest = min(map(_width, gaps))
     least = max(_LOOSE * line.size, min(_LOOSE_TIMES * tightest, _FIGURES_GAP * line.size))
     found = [gap for strip in crossed for gap in _gap_in(strip, line, gaps, least)]
     is_header = len(found) == len(crossed) and len({*found}) >= _LEAST_STRIPS
@@ -188,43 +176,32 @@ def _crossed(line: TextLine, rows: list[_RowGap]) -> list[_Strip]:
     return [strip for strip in strips if line.left < strip.left and strip.right < line.right]
 
 
-def _gap_in(strip: _Strip, line: TextLine, gaps: _Gaps, least: float) -> Iterator[Gap]:
+def _gap_in(strip: _Strip, line: TextLine, gaps: list[Gap], least: float) -> Iterator[Gap]:
     """Yield the gap of a line that shares most with a strip, if it is so wide, or cells begin or end there."""
-    shared, gap = max((min(gap[1], strip.right) - max(gap[0], strip.left), gap) for gap, _ in gaps)
+    shared, gap = max((min(gap[1], strip.right) - max(gap[0], strip.left), gap) for gap in gaps)
     is_loose = shared > _SHARED * line.size and _width(gap) > least
     if is_loose or strip.sides_alike(line.middle, gap, _EXACT, _EXACT):
         yield gap
 
 
-def _outliers(gaps: _Gaps, between: set[Gap], exact: set[Gap]) -> Iterator[Gap]:
-    """Yield the gaps in strips that are wider than the spaces of their line."""
-    plain = max((_width(gap) for gap, undrawn in gaps if not undrawn and gap not in between | exact), default=0.0)
-    return (gap for gap in between if _width(gap) > _OUTLIER * plain)
+def _outliers(gaps: list[Gap], between: set[Gap], exact: set[Gap]) -> list[Gap]:
+    """Return the gaps in strips that are wider than the spaces of their line."""
+    plain = max((_width(gap) for gap in gaps if gap not in between | exact), default=0.0)
+    return [gap for gap in between if _width(gap) > _OUTLIER * plain]
 
 
-def _undrawn(gaps: _Gaps, between: set[Gap], beside: bool, size: float) -> Iterator[Gap]:
-    """Yield the gaps for which the page draws no space, and two of three other signs speak."""
-    for gap, undrawn in gaps:
-        if undrawn and beside + (gap in between) + (_width(gap) > _UNDRAWN_GAP * size) > 1:
-            yield gap
-
-
-def _exact(line: TextLine, gaps: _Gaps, wide: list[Gap], strips: list[_Strip]) -> Iterator[Gap]:
+def _exact(line: TextLine, gaps: list[Gap], wide: list[Gap], strips: list[_Strip]) -> Iterator[Gap]:
     """Yield the gaps at which cells both above and below end, or begin."""
     around = [strip for strip in strips if strip.sides(line.middle) > 1]
-    for gap, _ in gaps if around else ():
+    for gap in gaps if around else ():
         off = (_SAME_EDGE, _SAME_EDGE) if gap in wide else (0.0, _EXACT)
         if any(strip.sides_alike(line.middle, gap, *off) > 1 for strip in around):
             yield gap
 
 
-def _gaps_of(line: TextLine, layer: TextLayer) -> _Gaps:
-    """Return the gaps between a line's words, each with whether the page draws no space there, but most others."""
-    gaps, undrawn = layer.gaps(line)
-    if len(gaps) > _LEAST_GAPS and 2 * sum(undrawn) > len(gaps):  # a font for which some programs draw no spaces
-        undrawn = [False] * len(gaps)
-    # Words that are read from the right have none between one and the next.
-    return [both for both in zip(gaps, undrawn, strict=True) if _width(both[0]) > 0]
+def _gaps_of(line: TextLine, layer: TextLayer) -> list[Gap]:
+    """Return the gaps between a line's words; those that are read from the right have none."""
+    return [gap for gap in layer.gaps(line) if _width(gap) > 0]
 
 
 def _strips(gaps: list[_RowGap], least: float) -> list[_Strip]:

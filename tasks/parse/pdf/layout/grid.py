@@ -60,8 +60,6 @@ _LEVEL = 0.5  # of a line's height: pieces whose feet are closer stand side by s
 _MOST_PAIRS = 0.2
 """Share of the lines that may share a cell with the piece beside them. More, and columns without rules were missed."""
 
-_NARROW = 6.0  # points: as wide are the margins of a column without text; what lies between borders is less
-
 _ROUNDING = 0.01  # points: a rule's place went through sums on its way to the grid's
 
 
@@ -123,7 +121,7 @@ def _with_table(items: list[Item], grid: Grid, layer: TextLayer) -> list[Item]:
     inside = [line for line in lines if _is_inside(line.box, grid.box)]
     held = _held(inside, grid, layer)
     cells = _cells(grid, held)
-    rows = rows_of_cells(cells, {*_empty_columns(grid)})
+    rows = rows_of_cells(cells)
     texts = {number: [piece.text for piece in pieces] for number, pieces in held.items()}
     if not _is_table(rows.cells, grid, texts):
         return items
@@ -194,14 +192,6 @@ def _cells(grid: Grid, held: Mapping[int, list[TextLine]]) -> list[Cell]:
         )
         for number, (rows, columns) in _places_of_cells(grid).items()
     ]
-
-
-def _empty_columns(grid: Grid) -> Iterator[int]:
-    """Yield the columns, wide enough for cells, in which each row has one of its own."""
-    for column, (left, right) in enumerate(pairwise(grid.xs)):
-        own = {numbers[column] for numbers in grid.owner if numbers.count(numbers[column]) == 1}
-        if right - left > _NARROW and len(own) == len(grid.owner):
-            yield column
 
 
 def _places_of_cells(grid: Grid) -> dict[int, tuple[set[int], set[int]]]:

@@ -54,10 +54,10 @@ class CellRows:
     extents: list[Extent]
 
 
-def rows_of_cells(cells: list[Cell], keep: set[int]) -> CellRows:
-    """Return the rows and columns of cells that hold text; those of the columns to `keep` though they hold none."""
+def rows_of_cells(cells: list[Cell]) -> CellRows:
+    """Return the rows and columns of cells that hold text."""
     held = [cell for cell in cells if cell.pieces]
-    columns = sorted({cell.columns[0] for cell in held} | keep)
+    columns = sorted({cell.columns[0] for cell in held})
     rows = [*_rows(held)]
     bands = [band for band, _ in rows]
     table = CellRows([[""] * len(columns) for _ in rows], [], [extent for _, extent in rows])
@@ -137,7 +137,7 @@ def _are_rows(cells: list[Cell]) -> bool:
     breaks = [*_breaks(several, _figures(lines))]
     if len(several) < 2 or sum(breaks) < LAYOUT.breaks * len(breaks):
         return False
-    return _hold_figures(several) or _are_even(lines)
+    return _hold_figures(several)
 
 
 _Lines = list[tuple[Cell, Pieces]]
@@ -163,11 +163,6 @@ def _breaks(several: _Lines, values: Pieces) -> Iterator[bool]:
     for cell, found in several:
         for one, other in pairwise(found):
             yield any(are_level(other, value) for value in values) or had_room(one, other, cell.right - cell.left)
-
-
-def _are_even(lines: _Lines) -> bool:
-    """Return whether all cells have as many lines, and so many that these are no name and what it means."""
-    return len({len(found) for _, found in lines}) == 1 and len(lines[0][1]) >= LAYOUT.even_lines
 
 
 def _whole(level: Pieces) -> TextLine:
@@ -241,7 +236,7 @@ def parts_by_letters(line: TextLine, sides: list[float], layer: TextLayer) -> li
     """Return the parts of a line by column, None unless its words leave a wide gap at each side that it stands over."""
     found = layer.placed_in(line, lambda x: min(max(bisect_right(sides, x) - 1, 0), len(sides) - 2))
     near = LAYOUT.apart * line.size
-    wide = [(start - near, end + near) for start, end in layer.gaps(line)[0] if end - start > near]
+    wide = [(start - near, end + near) for start, end in layer.gaps(line) if end - start > near]
     crossed = [side for side in sides[1:-1] if line.box[0] + near < side < line.box[2] - near]
     return found if all(any(start < side < end for start, end in wide) for side in crossed) else None
 

@@ -60,7 +60,6 @@ class Layout:
     # Levels and rows within the cells of a grid.
     level: float = 0.5  # of a line's height, by which middles on one level are closer; those of the next line are not
     breaks: float = 0.8  # share of a band's line breaks beside a figure or with room above, where its lines are rows
-    even_lines: int = 3  # lines in each cell that make rows without a figure; two are a name and what it means
     beside_tall: float = 0.7  # share of the rows beside a tall cell on whose levels its lines stand, as names of rows
     margin: float = 1.5  # font sizes of a cell's room that its inner margins may take
 

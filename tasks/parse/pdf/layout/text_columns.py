@@ -159,7 +159,7 @@ def _are_columns(sides: _Sides) -> bool:
         return False
     if _switches(sides.written) <= max(1, _SWITCHES * fewer):
         return True
-    return fill(sides.left) and fill(sides.right)
+    return _fill(sides.left) and _fill(sides.right)
 
 
 def _switches(written: list[int]) -> int:
@@ -176,7 +176,7 @@ def _lines(some: list[ColumnRun]) -> list[TextLine]:
     return [item for run in some for item in run.items if isinstance(item, TextLine)]
 
 
-def fill(some: list[ColumnRun]) -> bool:
+def _fill(some: list[ColumnRun]) -> bool:
     """Return whether most letters stand in lines as wide and as long as lines of text are; a table may stand there."""
     lines = _lines(some)
     if len(lines) < _MIN_LINES:
@@ -234,11 +234,7 @@ def columns(items: list[Item], level: LevelRules, code: bool) -> list[list[Item]
         return [items]
     joined = join_cut(items)
     whole = with_level_tables(joined, with_tables(joined, level, code), level, code)
-    flows = _flows(runs(whole), 0)
-    alone = len(flows) > 1  # in a column of text, a table has no other text beside it
-    return [
-        join_rows(with_tables(_items(flow), level, code) if alone and fill(flow) else _items(flow)) for flow in flows
-    ]
+    return [join_rows(_items(flow)) for flow in _flows(runs(whole), 0)]
 
 
 def _items(flow: list[ColumnRun]) -> list[Item]:

@@ -187,7 +187,6 @@ class Handle(ctypes.c_void_p):
 # pointers must be handles or references, never numbers.
 _OFTEN: dict[str, Any] = {
     "FPDFText_GetUnicode": ctypes.c_uint,
-    "FPDFText_IsGenerated": _INT,
     "FPDFText_GetLooseCharBox": _INT,
     "FPDFText_GetMatrix": _INT,
     "FPDFText_GetCharOrigin": _INT,

@@ -23,8 +23,7 @@ Rule = tuple[float, float, float]  # where it stands, from, to
 Point = tuple[float, float]
 Side = tuple[Point, Point]
 
-_PATH, _IMAGE, _SHADING, _FORM = 2, 3, 4, 5  # FPDF_PAGEOBJ_...
-_BALLS = {_IMAGE, _SHADING}  # the bullets of some slides
+_PATH, _FORM = 2, 5  # FPDF_PAGEOBJ_...
 _LINE_TO, _MOVE_TO = 0, 2  # FPDF_SEGMENT_...
 _UNCHANGED = (1.0, 0.0, 0.0, 1.0, 0.0, 0.0)  # the matrix of what stands where its own numbers say
 _MATRIX = ctypes.c_float * 6  # FS_MATRIX: a, b, c, d, e, f
@@ -32,7 +31,6 @@ _MATRIX = ctypes.c_float * 6  # FS_MATRIX: a, b, c, d, e, f
 _THIN = 2.5  # points: thicker ones are bars of a chart or boxes of colour, not lines between cells
 _SHORT = 6.0  # points: shorter ones are parts of letters, ticks of an axis, dashes; less than any cell is high
 _SMALL = 12.0  # points: narrower shapes are signs
-_SMALL_BALL = 24.0  # points: on slides, letters are large, and so are bullets
 _LEAST_DOT = 1.0  # points: smaller dots are specks and dotted lines, larger ones may be bullets
 _LEAST_ROUND, _MOST_ROUND = 0.6, 1.6  # width by height of a dot: a disc or a square, also one that is scaled a little
 _SNAP = 2.5  # points: a line drawn in two strokes, or cell by cell, is off by less; rows of a table are further apart
@@ -149,15 +147,6 @@ class _ObjectWalk:
         paths = [*compress(objects, map(_PATH.__eq__, kinds))]
         if paths:
             self._paths(paths, place)
-        if not _BALLS.isdisjoint(kinds):
-            balls = [*compress(objects, map(_BALLS.__contains__, kinds))]
-            boxes = placed(boxes_from("FPDFPageObj_GetBounds", balls), place)
-            # Pictures end with a dot of a screen: those of one bullet are as wide as each other, but not as high.
-            self.rules.dots += [
-                (left, top, right, top + right - left)
-                for left, top, right, bottom in boxes
-                if _is_dot(right - left, bottom - top, _SMALL_BALL)
-            ]
         if _FORM in kinds and depth < _MAX_DEPTH:
             for one, kind in zip(objects, kinds, strict=True):
                 if kind == _FORM and self._left > 0:
@@ -239,8 +228,8 @@ class _ObjectWalk:
         return self._pair[0], self._pair[1]
 
 
-def _is_dot(wide: float, high: float, most: float = _SMALL) -> bool:
-    return _LEAST_DOT < wide < most and _LEAST_ROUND * high < wide < _MOST_ROUND * high
+def _is_dot(wide: float, high: float) -> bool:
+    return _LEAST_DOT < wide < _SMALL and _LEAST_ROUND * high < wide < _MOST_ROUND * high
 
 
 def _two_places(numbers: Any) -> tuple[int, int]:

@@ -2,8 +2,6 @@
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import cached_property
-from itertools import accumulate, repeat
 from typing import Any, NamedTuple
 
 from docmill.tasks.parse.pdf.text.characters import LEVEL, LOWERED, RAISED, SOFT
@@ -168,8 +166,6 @@ def with_marks(text: str, scripts: Iterable[Script], first: int) -> str:
 
 _SIDES = 4  # of a box: left, top, right, bottom
 _LINE = re.compile(r"[^\S\n]*([^\s\x02\ufffe][^\n\x02\ufffe]*[\x02\ufffe\u00ad]?)")
-_SPACES, _DRAWN = 50, 0.8
-"""Spaces of a page that are looked at, and the share of them that it draws; some programs leave out all."""
 
 
 def texts_of(page: str) -> tuple[list[str], list[Span]]:
@@ -190,28 +186,6 @@ def texts_of(page: str) -> tuple[list[str], list[Span]]:
             spans.append((first, first + len(text) - 1))
         start += len(row) + 1
     return texts, spans
-
-
-class Spaces:
-    """The spaces of a page's text: the page draws them, or pdfium adds them, as in wide gaps."""
-
-    def __init__(self, page: str, text_page: Any) -> None:
-        self._page = page
-        self._text_page = text_page
-
-    def undrawn(self, places: Sequence[int]) -> list[bool]:
-        """Return for each of some spaces whether pdfium added it, on a page that draws most others."""
-        return [*map(bool, self._are_added(places))] if self._draws_most else [False] * len(places)
-
-    def _are_added(self, places: Iterable[int]) -> Iterator[int]:
-        return map(calls()["FPDFText_IsGenerated"], repeat(self._text_page), places)
-
-    @cached_property
-    def _draws_most(self) -> bool:
-        letters = [*accumulate(map(len, self._page.split(" ")))][:-1]  # that stand before each space
-        count = len(letters)
-        some = [letters[at] + at for at in range(0, count, count // _SPACES + 1)]
-        return [*self._are_added(some)].count(0) >= _DRAWN * len(some)
 
 
 def sides_of_pieces(text: str, text_page: Any) -> Sequence[float]:

@@ -70,7 +70,7 @@ from docmill.tasks.parse.pdf.text.right_to_left import (
     without_strokes,
     word_in_reading_order,
 )
-from docmill.tasks.parse.pdf.text.scripts import Setting, Spaces, scripts_in, sides_of_pieces, texts_of, with_marks
+from docmill.tasks.parse.pdf.text.scripts import Setting, scripts_in, sides_of_pieces, texts_of, with_marks
 
 _WORDS = re.compile(r"[^\s\x02\ufffe]+")
 _SIGN_FIRST = re.compile(r"(?:^|(?<=\n))\x02(?= )")  # of a font without letters; elsewhere it says that a word is cut
@@ -103,7 +103,6 @@ class TextLayer:
         self.text = _SIGN_FIRST.sub("\x01", without_cuts(page_text(text_page)))
         self._cuts = cuts_within_words(self.text)
         self._is_leftward = may_be_right_to_left(self.text)  # on few pages, and only their lines are asked
-        self._spaces = Spaces(self.text, self._reference)
         self._pieces = sides_of_pieces(self.text, self._reference)
         self._scripts = scripts_in(self._pieces, self.text, self._reference, place, cache(self._setting))
         self._firsts = [script.first for script in self._scripts]
@@ -339,14 +338,10 @@ class TextLayer:
         """Ask pdfium for the words of lines, whose gaps will be wanted one by one: to ask once for all is faster."""
         self._words([line for line in lines if line.first != NOWHERE and " " in line.text])
 
-    def gaps(self, line: TextLine) -> tuple[list[Gap], list[bool]]:
-        """Return the gaps between a line's words, and for each whether pdfium added it where most spaces are drawn.
-
-        Cells that stand close together have such a gap: each is drawn for itself.
-        """
+    def gaps(self, line: TextLine) -> list[Gap]:
+        """Return the gaps between a line's words."""
         words = self._words([line])[0] if line.first != NOWHERE else ()
-        gaps = [(before[2], after[0]) for (_, before), (_, after) in pairwise(words)]
-        return gaps, self._spaces.undrawn([last + 1 for (_, last), _ in words[:-1]]) if gaps else []
+        return [(before[2], after[0]) for (_, before), (_, after) in pairwise(words)]
 
     def placed_in(self, line: TextLine, cell: Callable[[float], int]) -> list[tuple[int, str]]:
         """Return the cells that a line stands in, from the left, each with its part of the text.

@@ -61,32 +61,6 @@ TALL: list[Row] = [
 ]
 
 
-def test_a_cell_between_fills_is_cut_off_by_the_rows_around_however_high_these_are() -> None:
-    high = (["line of a cell that is high"] * 9, ["4.5 s"], ["6 s"], ["no command"])
-    rows: list[Row] = [HEADER, high, (["high"] * 9, ["12 s"], ["\u2013"], ["no command"]), high, TALL[1]]
-    pdf = page()
-    top = 760.0
-    for at, row in enumerate(rows):
-        top = in_middle(pdf, XS, top, row, filled=at % 2 == 0)
-    assert rows_of(pdf) == [said(row) for row in rows]
-
-
-def test_a_cell_over_two_columns_leaves_rows_between_rules_a_table() -> None:
-    rows: list[Row] = [HEADER, TALL[1], TALL[3], TALL[4], TALL[1]]
-    pdf = page()
-    top = 760.0
-    for row in rows:
-        pdf.rule(58, top, 480)
-        top = in_middle(pdf, XS, top, row)
-    pdf.rule(58, top, 480)
-    pdf.text(60, top - 14, "how many are left")
-    pdf.text(360 - text_width("none", 10), top - 14, "none")
-    pdf.text(400, top - 14, "not measured, as none is")
-    pdf.rule(58, top - 22, 480)
-    found = ["how many are left", "none", "not measured, as none is", ""]
-    assert rows_of(pdf) == [*map(said, rows), found]
-
-
 def test_a_cell_of_many_lines_begins_above_the_one_line_of_the_first_cell() -> None:
     pdf = page()
     rows: list[Row] = [
