@@ -19,7 +19,7 @@ variables that stop the libraries below it from reporting their use to their mak
 """
 
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -179,6 +179,10 @@ def plan(
 
 
 def _listed(sources: str | Path | Sequence[str | Path]) -> list[str]:
+    if not isinstance(sources, str | Path | Iterable):
+        from docmill.storage.errors import SourceError
+
+        raise SourceError(f"sources must be a path, an address or a list of them, got {sources!r}")
     return [str(sources)] if isinstance(sources, str | Path) else [str(source) for source in sources]
 
 

@@ -2,10 +2,12 @@
 
 from collections.abc import Iterator
 from itertools import pairwise
+from typing import Any, cast
 
 import pytest
 
-from docmill.storage.errors import QueryError
+import docmill
+from docmill.storage.errors import QueryError, SourceError
 from docmill.storage.schema import Element
 from docmill.storage.snapshots.read.outline import outline
 from docmill.storage.snapshots.read.store import Store
@@ -65,9 +67,10 @@ def test_a_wrong_filter_of_documents_is_refused(store: Store, where: str) -> Non
         store.documents(where)
 
 
-def test_a_negative_limit_is_refused(store: Store) -> None:
-    with pytest.raises(QueryError, match="limit must be at least 0, got -1"):
-        store.documents(limit=-1)
+@pytest.mark.parametrize("limit", [-1, "2", 1.5])
+def test_a_wrong_limit_is_refused(store: Store, limit: Any) -> None:
+    with pytest.raises(QueryError, match=f"^limit must be a whole number of at least 0, got {limit!r}$"):
+        store.documents(limit=limit)
 
 
 def test_an_outline_covers_the_document(store: Store) -> None:
@@ -141,7 +144,7 @@ def test_neighbours_are_the_chunks_around_a_chunk(store: Store) -> None:
     assert [row.chunk_id for row in store.neighbours(ids[0])] == ids[:2]
     assert [row.chunk_id for row in store.neighbours(ids[1], before=0, after=0)] == ids[1:2]
     assert [row.chunk_id for row in store.neighbours(ids[-1], 99, 99)] == ids
-    with pytest.raises(QueryError, match="before and after must be at least 0, got -1 and 1"):
+    with pytest.raises(QueryError, match="before must be a whole number of at least 0, got -1"):
         store.neighbours(ids[0], -1)
     for wrong in ("f" * 32, "no id", ""):
         with pytest.raises(QueryError, match="no chunk"):
@@ -170,3 +173,11 @@ def test_a_statement_returns_its_first_rows(store: Store) -> None:
     assert store.sql("SELECT 1 AS one", rows=0).column_names == ["one"]
     with pytest.raises(QueryError, match=r"ran for more than 0\.2 s"):
         store.sql("SELECT count(*) FROM range(10000000000) AS n(i) WHERE i % 7 = 3", seconds=0.2)
+
+
+def test_what_is_no_id_and_no_source_is_told_in_words(store: Store) -> None:
+    for wrong in (3, None):
+        with pytest.raises(QueryError, match=f"^the id of a chunk must be a string, got {wrong}$"):
+            store.similar(cast("Any", wrong))
+        with pytest.raises(SourceError, match=f"^sources must be a path, an address or a list of them, got {wrong}$"):
+            docmill.plan(cast("Any", wrong))

@@ -14,7 +14,7 @@ from docmill.storage.errors import QueryError
 from docmill.storage.keys import document_key
 from docmill.storage.process.computed_once import computed_once
 from docmill.storage.schema import ChunkRow, DocumentRow, KeptPicture
-from docmill.storage.search.rank.candidates.search_options import check_several, check_text, check_where
+from docmill.storage.search.rank.candidates.search_options import check_count, check_several, check_text, check_where
 from docmill.storage.search.rank.candidates.snapshot_sources import SnapshotReader
 from docmill.storage.snapshots.artifacts.packs import picture_of
 from docmill.storage.snapshots.history.folder import StoredSnapshot
@@ -106,8 +106,8 @@ class StoredDocuments:
         check_where(where)
         for text, what in ((prefix, "the prefix"), (after, "after")):
             check_text(text, what)
-        if limit is not None and limit < 0:
-            raise QueryError(f"limit must be at least 0, got {limit}")
+        if limit is not None:
+            check_count(limit, "limit", 0)
         table = read_table(self.stored, "documents", ["document_id", "uri"])
         if where is not None:
             found = select_documents(self.stored.paths("documents"), where, self.snapshot.keys)
@@ -277,14 +277,15 @@ class StoredDocuments:
             >>> [row.chunk_id == hit.chunk_id for row in store.neighbours(hit.chunk_id)]
             [True]
         """
-        if before < 0 or after < 0:
-            raise QueryError(f"before and after must be at least 0, got {before} and {after}")
+        for count, what in ((before, "before"), (after, "after")):
+            check_count(count, what, 0)
         own = self._chunk(chunk_id)
         rows = [row for row in self._sources.chunks_of(own.document_id) if _kind(row) == _kind(own)]
         place = next(place for place, row in enumerate(rows) if row.chunk_id == chunk_id)
         return rows[max(0, place - before) : place + after + 1]
 
     def _chunk(self, chunk_id: str) -> ChunkRow:
+        check_text(chunk_id, "the id of a chunk")
         found = self.chunks([chunk_id]).get(chunk_id)
         if found is None:
             raise QueryError(f"no chunk {chunk_id!r} in snapshot {self.snapshot.number}")

@@ -110,9 +110,7 @@ class SearchOptions:
             ("widen", self.widen, 0),
             ("passages", self.passages, 0),
         ):
-            # Python's callers may pass anything, among it numpy's integers, which are no `int`.
-            if not isinstance(value, Integral) or value < least:
-                raise QueryError(f"{name} must be a whole number of at least {least}, got {value!r}")
+            check_count(value, name, least)
         for name, chosen, known in (
             ("mode", self.mode, get_args(Mode)),
             ("fusion", self.fusion, FUSION_NAMES),
@@ -185,6 +183,12 @@ def check_several(texts: Sequence[str], what: str) -> None:
     """Raise `QueryError` for one text, whose letters would be taken for texts."""
     if isinstance(texts, str):
         raise QueryError(f'{what} must be a list such as ["{texts}"], got the text {texts!r}')
+
+
+def check_count(value: object, what: str, least: int) -> None:
+    """Raise `QueryError` for what is no whole number, or too small. Numpy's integers, which are no `int`, are right."""
+    if not isinstance(value, Integral) or int(value) < least:
+        raise QueryError(f"{what} must be a whole number of at least {least}, got {value!r}")
 
 
 def check_text(text: str, what: str) -> None:
