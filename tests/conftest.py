@@ -87,9 +87,12 @@ def pytest_collection_finish() -> None:
     gc.enable()
 
 
-def pytest_unconfigure() -> None:
-    """Let all be freed at the end: a library that misses some of it says so."""
+@pytest.hookimpl(wrapper=True)
+def pytest_unconfigure() -> Iterator[None]:
+    """Let all be freed at the end: a library that misses some of it says so. That takes half a second of CPU time."""
     gc.unfreeze()
+    yield
+    gc.freeze()  # pytest looks once more when warnings are no errors any longer
 
 
 @pytest.fixture(scope="session")
