@@ -83,9 +83,8 @@ ORDER = (  # each folder imports only those before it
     "tasks/sources/exports", "tasks/sources", "tasks/publishing", "tasks", "flows/config", "flows/runs",
     "flows/cluster", "flows/watching", "flows/prefect/records", "flows/measure", "flows", "flows/deploy",
     "flows/maintenance", "flows/prefect", "flows/serving", "flows/serving/mcp", "flows/serving/page",
-    "flows/serving/http", "flows/cli/terminal", "flows/cli/pages", "flows/cli/commands", "flows/cli/commands/start",
-    "flows/cli/commands/ask", "flows/cli/commands/versions", "flows/cli/commands/quality", "flows/cli/commands/cluster",
-    "flows/cli/commands/maintenance", "flows/cli",
+    "flows/serving/http", "flows/cli/terminal", "flows/cli/pages", "flows/cli/commands",
+    "flows/cli/commands/evaluate", "flows/cli",
 )  # fmt: skip
 
 

@@ -8,7 +8,7 @@ import pytest
 from typer.testing import CliRunner
 
 from docmill.flows.cli.app import app
-from docmill.flows.cli.commands.start.init_file import SOURCE, source_block
+from docmill.flows.cli.commands.init import SOURCE, source_block
 from docmill.flows.config.settings import Settings
 from docmill.tasks.sources.connectors.own import CONNECTORS
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner, Result
 
 from docmill.flows.cli.app import app
-from docmill.flows.cli.commands.start.init_file import template, toml_value
+from docmill.flows.cli.commands.init import template, toml_value
 from docmill.flows.config.assignments import read_assignments
 from docmill.flows.config.configuration import Key, keys, load
 from docmill.flows.config.key_lines import key_lines, line_of

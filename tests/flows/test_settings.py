@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from pydantic import BaseModel, ValidationError
 
-from docmill.flows.cli.commands.start.init_file import template
+from docmill.flows.cli.commands.init import template
 from docmill.flows.config.configuration import Key, find_file, keys, load
 from docmill.flows.config.from_settings import routes_of
 from docmill.flows.config.settings import Settings

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from docmill.errors import ConfigError
-from docmill.flows.cli.commands.ask.serve_stores import places
+from docmill.flows.cli.commands.serve_and_report import places
 from docmill.flows.config.settings import Settings
 
 

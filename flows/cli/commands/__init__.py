@@ -1,1 +1,1 @@
-"""The commands, in a folder for each group of `docmill --help`."""
+"""The commands of `docmill`, in modules named like them."""

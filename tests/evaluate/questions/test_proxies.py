@@ -8,7 +8,7 @@ import pytest
 from typer.testing import CliRunner
 
 from docmill.flows.cli.app import app
-from docmill.flows.cli.commands.quality.evaluate_questions import Made
+from docmill.flows.cli.commands.evaluate.evaluate_questions import Made
 from docmill.tasks.evaluate.asking import ReadingDepth, SearchMethod, evaluate
 from docmill.tasks.evaluate.overlap import Passage
 from docmill.tasks.evaluate.proxies import KINDS, proxies, read_sources

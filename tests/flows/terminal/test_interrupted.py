@@ -31,7 +31,7 @@ main()
     return subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
 
 
-@pytest.mark.parametrize("module", ["typer", "docmill.flows.cli.commands.maintenance.status_and_repair"])
+@pytest.mark.parametrize("module", ["typer", "docmill.flows.cli.commands.status_and_repair"])
 def test_a_command_that_loads_ends_at_once(module: str) -> None:
     done = interrupted(module)
     assert (done.returncode, done.stdout, done.stderr) == (-signal.SIGINT, "", "")

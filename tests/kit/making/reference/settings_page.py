@@ -6,7 +6,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, Literal, get_args, get_origin
 
-from docmill.flows.cli.commands.start.init_file import toml_value
+from docmill.flows.cli.commands.init import toml_value
 from docmill.flows.config.configuration import Key, keys
 from docmill.flows.config.section import ConfigSection, Unit
 from docmill.flows.config.settings import AlsoRule, RouteRule, Settings

@@ -7,7 +7,7 @@ from typing import Any, Literal, get_args, get_origin
 
 from pydantic.fields import FieldInfo
 
-from docmill.flows.cli.commands.start.init_file import toml_value
+from docmill.flows.cli.commands.init import toml_value
 from docmill.storage.plugins.secret import Secret
 from docmill.tasks.sources.connectors.own import CONNECTORS
 from tests.kit.making.reference.markdown import bounds, code, entries, page, prose

@@ -9,7 +9,7 @@ from typing import Any
 import httpx
 import pytest
 
-from docmill.flows.cli.commands.ask.serve_stores import _adding
+from docmill.flows.cli.commands.serve_and_report import _adding
 from docmill.flows.config.settings import Settings
 from docmill.flows.serving.access import Access, TokenFile
 from docmill.flows.serving.answers import Searching

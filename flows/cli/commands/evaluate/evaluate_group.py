@@ -4,7 +4,7 @@ from typing import Any
 
 import typer
 
-from docmill.flows.cli.commands.quality import evaluate_chunks, evaluate_facts, evaluate_questions
+from docmill.flows.cli.commands.evaluate import evaluate_chunks, evaluate_facts, evaluate_questions
 from docmill.flows.cli.terminal.command import add_commands
 from docmill.flows.cli.terminal.help_pages import GroupedCommands
 

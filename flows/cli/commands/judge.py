@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from docmill.flows.cli.commands.ask.search_and_sql import At
+from docmill.flows.cli.commands.search_and_sql import At
 from docmill.flows.cli.terminal.command import command_group, settings_of, takes
 from docmill.flows.cli.terminal.output import AsJson, may_write, note, plain, print_found, print_json, write_output
 from docmill.flows.runs.phases import counted

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from docmill.flows.cli.commands.start.init_file import toml_value
+from docmill.flows.cli.commands.init import toml_value
 from docmill.flows.cli.terminal.command import assigned_of, command
 from docmill.flows.cli.terminal.output import AsJson, plain, print_json
 from docmill.storage.errors import ConfigError

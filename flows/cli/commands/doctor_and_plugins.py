@@ -1,4 +1,4 @@
-"""The command `doctor`: check the machine and the store, a line each, with what to type."""
+"""The commands that check the machine, the store and the plugins: doctor, plugins."""
 
 from dataclasses import asdict
 from typing import Annotated
@@ -7,7 +7,7 @@ import typer
 
 from docmill.flows.cli.terminal.capabilities import colours
 from docmill.flows.cli.terminal.command import assigned_of, command
-from docmill.flows.cli.terminal.output import AsJson, plain, print_json
+from docmill.flows.cli.terminal.output import AsJson, note, plain, print_found, print_json
 
 _COLOURS = {"ok": "green", "note": "yellow", "broken": "red"}
 _DEEP = typer.Option("--deep", help="Read every file of the store and compare its checksum, as verify does.")
@@ -35,3 +35,22 @@ def doctor(
             remedy = f"  → {plain(one.remedy)}" if one.remedy else ""
             typer.echo(f"{state}  {one.name:<{width}}  {plain(one.found)}{remedy}")
     raise typer.Exit(1 if any(one.state == "broken" for one in found) else 0)
+
+
+_COLUMNS = ("group", "name", "distribution", "version")
+
+
+@command()
+def plugins(as_json: AsJson = False) -> None:
+    """List the installed plugins: group, name, distribution, version, and what is wrong with them.
+
+    Exits with status 1 if one of them cannot be used.
+    """
+    from docmill.flows.maintenance.list_plugins import plugins as find
+
+    found = list(find())
+    print_found([asdict(one) for one in found], as_json, "No plugins are installed.", _COLUMNS)
+    problems = [one.problem for one in found if one.problem]
+    for problem in () if as_json else problems:
+        note(problem)
+    raise typer.Exit(1 if problems else 0)

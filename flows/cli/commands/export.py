@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from docmill.flows.cli.commands.ask.search_and_sql import At, Principal
+from docmill.flows.cli.commands.search_and_sql import At, Principal
 from docmill.flows.cli.terminal.command import command, settings_of
 from docmill.flows.cli.terminal.interruption import interruptible
 from docmill.flows.cli.terminal.output import AsJson, note, print_json, print_text

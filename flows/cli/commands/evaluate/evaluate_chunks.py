@@ -6,8 +6,8 @@ from typing import Annotated, Any
 
 import typer
 
-from docmill.flows.cli.commands.ask.search_and_sql import At
-from docmill.flows.cli.commands.quality.evaluate_questions import QRELS, QUESTIONS, save_rows
+from docmill.flows.cli.commands.evaluate.evaluate_questions import QRELS, QUESTIONS, save_rows
+from docmill.flows.cli.commands.search_and_sql import At
 from docmill.flows.cli.terminal.command import command, settings_of
 from docmill.flows.cli.terminal.output import AsJson, note, print_json, print_rows
 from docmill.storage.errors import ConfigError, StoreError

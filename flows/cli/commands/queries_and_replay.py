@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from docmill.flows.cli.commands.ask.search_and_sql import At, Mode
+from docmill.flows.cli.commands.search_and_sql import At, Mode
 from docmill.flows.cli.terminal.command import command, command_group, settings_of, takes
 from docmill.flows.cli.terminal.output import AsJson, note, print_found, print_json
 from docmill.flows.runs.phases import counted

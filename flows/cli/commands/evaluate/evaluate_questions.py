@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from docmill.flows.cli.commands.ask.search_and_sql import Mode, Passages
+from docmill.flows.cli.commands.search_and_sql import Mode, Passages
 from docmill.flows.cli.terminal.command import command, settings_of
 from docmill.flows.cli.terminal.output import may_write, note, write_output
 from docmill.storage.errors import ConfigError

@@ -1,1 +1,0 @@
-"""Ask: search, list, explain, serve, report and export."""

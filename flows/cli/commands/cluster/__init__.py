@@ -1,1 +1,0 @@
-"""Cluster: workers and schedulers on other machines."""

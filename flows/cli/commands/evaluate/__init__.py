@@ -1,0 +1,1 @@
+"""Evaluate: measure and tune searches."""

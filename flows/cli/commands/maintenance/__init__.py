@@ -1,1 +1,0 @@
-"""Maintenance: look after a store."""

@@ -1,1 +1,0 @@
-"""Quality: judge, measure and tune searches."""

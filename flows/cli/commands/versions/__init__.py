@@ -1,1 +1,0 @@
-"""Versions: tag, compare and restore snapshots."""
