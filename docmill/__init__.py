@@ -37,11 +37,10 @@ if TYPE_CHECKING:
     from docmill.storage.search.rank.candidates.hit import Hit
     from docmill.storage.search.rank.candidates.search_options import Mode, SearchArguments
     from docmill.storage.snapshots.history.judgements import Judgement
-    from docmill.storage.snapshots.read.asked_queries import ContentGap, FrequentQuery
-    from docmill.storage.snapshots.read.document import Document
-    from docmill.storage.snapshots.read.figure import Figure
+    from docmill.storage.snapshots.read.document import Document, Figure
     from docmill.storage.snapshots.read.judging import JudgedPassage
     from docmill.storage.snapshots.read.outline import Section
+    from docmill.storage.snapshots.read.query_analysis import ContentGap, FrequentQuery
     from docmill.storage.snapshots.read.replay import ReplayedQuery
     from docmill.storage.snapshots.read.store import Store, open_store
 
@@ -76,11 +75,11 @@ switch_telemetry_off()  # before any of these libraries is imported
 sys.meta_path.append(MovedModules())
 
 _HOMES = {
-    "ContentGap": "docmill.storage.snapshots.read.asked_queries",
+    "ContentGap": "docmill.storage.snapshots.read.query_analysis",
     "Document": "docmill.storage.snapshots.read.document",
     "Exported": "docmill.storage.exports.export",
-    "Figure": "docmill.storage.snapshots.read.figure",
-    "FrequentQuery": "docmill.storage.snapshots.read.asked_queries",
+    "Figure": "docmill.storage.snapshots.read.document",
+    "FrequentQuery": "docmill.storage.snapshots.read.query_analysis",
     "Hit": "docmill.storage.search.rank.candidates.hit",
     "JudgedPassage": "docmill.storage.snapshots.read.judging",
     "Judgement": "docmill.storage.snapshots.history.judgements",

@@ -9,7 +9,7 @@ from docmill.storage.schema import Parsed
 from docmill.tasks.parse.dispatch.file_type import detect_file_type
 from docmill.tasks.parse.dispatch.readers import ChosenReader
 from docmill.tasks.parse.dispatch.reading import parse
-from docmill.tasks.parse.format import ParseOptions
+from docmill.tasks.parse.formats import ParseOptions
 
 
 class Sample(NamedTuple):

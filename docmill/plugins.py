@@ -19,14 +19,13 @@ from docmill.storage.schema import ChunkRow, Element, Parsed
 from docmill.storage.search.encode.plugin_encoder import EncoderPlugin
 from docmill.storage.search.rank.steps.rerankers import RerankerPlugin
 from docmill.tasks.context.context_input import ContextInput
-from docmill.tasks.context.contextualizer import Lead
-from docmill.tasks.context.contextualizers import ContextualizerPlugin
+from docmill.tasks.context.contextualizers import ContextualizerPlugin, Lead
 from docmill.tasks.parse.canvas import Canvas
 from docmill.tasks.parse.dispatch.parser import NoOptions, ParserPlugin
 from docmill.tasks.sources.connectors.contract import SourceItem, SourceListing, SourcePlugin, SourceReader
 from docmill.tasks.sources.connectors.source_settings import SourceSettings
-from docmill.tasks.split.parts.options import Options
 from docmill.tasks.split.parts.part import Part
+from docmill.tasks.split.parts.strategy_options import Options
 from docmill.tasks.split.spans.span import Span
 from docmill.tasks.split.splitter import SplitterPlugin
 

@@ -11,7 +11,7 @@ from docmill.flows.measure.evaluation import Measured
 from docmill.flows.runs.report import artifact_key
 from docmill.storage.search.rank.candidates.search_options import Mode
 from docmill.tasks.evaluate.questions import load_questions
-from docmill.tasks.evaluate.ranking import MEASURES
+from docmill.tasks.evaluate.retrieval_measures import MEASURES
 
 
 @flow(

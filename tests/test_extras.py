@@ -12,7 +12,7 @@ from docmill.flows.maintenance.checkup import _EXTRAS
 from docmill.storage.errors import ConfigError
 from docmill.storage.process.extras import extra
 from docmill.storage.remote.objects.bucket import connect
-from docmill.tasks.evaluate.ranking import measure_of
+from docmill.tasks.evaluate.retrieval_measures import measure_of
 from docmill.tasks.split.syntax.grammars import absent, syntax_of
 from tests.kit.house import ROOT
 

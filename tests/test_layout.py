@@ -35,7 +35,7 @@ ONLY_IN = {
     "lancedb": ("storage/search/vectors/",),
     "sentence_transformers": (
         "storage/search/encode/encoder.py",
-        "storage/search/encode/rankers/",
+        "storage/search/encode/library_class.py",
         "storage/search/pictures/",
     ),
     "typer": ("flows/cli/",),
@@ -46,7 +46,7 @@ ONLY_IN = {
     "rich": ("flows/cli/",),
     "pickle": ("tasks/work/pool/pool.py", "tasks/work/pool/worker.py", "flows/serving/search_p"),
 }
-OPENED_BY = "docmill.storage.remote.mirror.mirror_folder"
+OPENED_BY = "docmill.storage.remote.mirror.open_folder"
 FORBIDDEN_NAMES = {"utils", "util", "helpers", "helper", "manager", "base", "core", "common", "misc"}
 SLOW = (
     "prefect", "lancedb", "duckdb", "torch", "sentence_transformers", "transformers", "tokenizers", "unstructured",
@@ -64,7 +64,7 @@ NAMED_LIKE = {  # what one looks for
 NAMED_TWICE: dict[str, str] = {}  # class names with several meanings, each with its reason
 ORDER = (  # each folder imports only those before it
     "storage", "storage/search", "storage/snapshots", "storage/remote", "storage/process", "storage/plugins",
-    "storage/search/encode/api", "storage/search/encode", "storage/search/encode/rankers",
+    "storage/search/encode/api", "storage/search/encode",
     "storage/search/keywords/analysis", "storage/search/sentences", "storage/search/keywords/segments",
     "storage/search/keywords", "storage/search/vectors", "storage/sql", "storage/remote/objects",
     "storage/snapshots/history", "storage/remote/mirror", "storage/snapshots/tables", "storage/snapshots/artifacts",

@@ -14,7 +14,7 @@ from packaging.version import Version
 from docmill.flows.cli.app import app
 from docmill.storage.errors import ConfigError
 from docmill.tasks.parse.formats import FORMATS
-from docmill.tasks.split.parts.options import Options
+from docmill.tasks.split.parts.strategy_options import Options
 from docmill.tasks.split.strategies import SPLITTERS, options_of
 from tests.kit.pages.blocks import blocks_of
 

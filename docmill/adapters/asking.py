@@ -9,7 +9,7 @@ from typing import Any, Self
 from docmill.flows.serving.open_stores import OpenStores
 from docmill.storage.address import absolute
 from docmill.storage.errors import ConfigError
-from docmill.storage.remote.mirror.mirror_folder import open_folder
+from docmill.storage.remote.mirror.open_folder import open_folder
 from docmill.storage.search.rank.candidates.hit import Hit, HitPassage
 from docmill.storage.search.rank.candidates.search_options import Mode, options_of
 from docmill.storage.snapshots.read.store import Store

@@ -9,7 +9,7 @@ import typer
 
 from docmill.flows.cli.terminal.command import add_commands
 from docmill.flows.cli.terminal.help_pages import GroupedCommands
-from docmill.storage.process.library_environment import set_library_environment
+from docmill.storage.process.library_threads import set_library_environment
 from docmill.storage.process.light_arrow import load_arrow_lightly
 from docmill.storage.process.malloc_tuning import prefer_system_pool
 

@@ -12,8 +12,7 @@ from typing import Any, TypeVar
 from zipfile import ZipFile
 
 from docmill.flows.cluster.cluster import RemoteWorkers
-from docmill.flows.cluster.remote_answers import remote_encoding
-from docmill.flows.cluster.remote_batches import process_remote
+from docmill.flows.cluster.remote_batches import process_remote, remote_encoding
 from docmill.flows.cluster.remote_rewriting import remote_rewriting
 from docmill.flows.cluster.sender import Sender, refusal
 from docmill.flows.cluster.workers_table import by_worker, rows, summed
@@ -30,9 +29,10 @@ from docmill.storage.snapshots.artifacts import staging
 from docmill.storage.snapshots.history.folder import StoreFolder
 from docmill.tasks.publishing.embed_pending import embed_pending
 from docmill.tasks.publishing.publish import Published, publish_run
-from docmill.tasks.work.batch.batch import BatchDone, Order, process_batch, unpack
+from docmill.tasks.work.batch.batch import BatchDone, Order, process_batch
 from docmill.tasks.work.batch.embed import Embedding, embed_batches
 from docmill.tasks.work.batch.orders import load_order, passwords_of
+from docmill.tasks.work.batch.unpack import unpack
 from docmill.tasks.work.pool.plain_json import Readers, Unreadable, decode
 from docmill.tasks.work.pool.pool import shared_pool
 from docmill.tasks.work.remote.parcels import Receipt

@@ -10,7 +10,7 @@ from docmill.flows.config.search_settings import how_of
 from docmill.flows.config.settings import RouteRule, Settings
 from docmill.storage.errors import ConfigError
 from docmill.storage.files import hash_file
-from docmill.storage.remote.mirror.mirror_folder import open_folder
+from docmill.storage.remote.mirror.open_folder import open_folder
 from docmill.storage.search.encode.api.api_address import is_api, parse_address
 from docmill.storage.search.encode.model_spaces import describe_model, late_space, tokenizer_dir
 from docmill.storage.search.encode.space import EmbeddingSpace, check_indexed
@@ -20,19 +20,19 @@ from docmill.storage.snapshots.history.retention import Retention
 from docmill.tasks.archive.archive_options import ArchiveOptions
 from docmill.tasks.chunking.chunk_options import ChunkOptions, asks_model
 from docmill.tasks.chunking.route import Route, RouteTable, default_routes, sized
-from docmill.tasks.context.contextualizer import PHRASED
+from docmill.tasks.context.contextualizers import PHRASED
 from docmill.tasks.model.budget import Budget
 from docmill.tasks.model.client import ModelAccess, model_key
 from docmill.tasks.model.completion import ModelOptions
 from docmill.tasks.model.embedding_costs import Payment
 from docmill.tasks.model.query_wordings import Rewriter
 from docmill.tasks.parse.dispatch.readers import ChosenReader, ReaderTable
-from docmill.tasks.parse.format import ParseOptions
+from docmill.tasks.parse.formats import ParseOptions
 from docmill.tasks.parse.pdf.ocr_engines import TESSERACT, engine_for, reading_key
 from docmill.tasks.sources.archive_source import Opener
 from docmill.tasks.sources.grants import Grants
 from docmill.tasks.sources.source import DiscoverOptions
-from docmill.tasks.split.parts.options import MAX_SIZE, MIN_SIZE
+from docmill.tasks.split.parts.strategy_options import MAX_SIZE, MIN_SIZE
 from docmill.tasks.split.strategies import options_of
 from docmill.tasks.work.document.recipe import Recipe
 

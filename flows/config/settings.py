@@ -32,8 +32,8 @@ from docmill.flows.config.store_settings import (
     QueriesSettings,
     RetentionSettings,
 )
+from docmill.storage.address import why_foreign
 from docmill.storage.declared_keys import KINDS, Kind
-from docmill.storage.foreign_address import why_foreign
 from docmill.storage.search.encode.api.api_address import is_api, name_server, parse_address, spell
 from docmill.storage.search.encode.shortened import shorten
 

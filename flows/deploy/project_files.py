@@ -6,7 +6,7 @@ from datetime import timedelta
 from pathlib import Path
 from secrets import token_urlsafe
 
-from docmill.flows.config.self_signed import self_signed_pem
+from docmill.flows.cluster.cluster import self_signed_pem
 from docmill.flows.deploy.docker_files import COMPOSE, DOCKERFILE, DOCKERIGNORE, IMAGE_FOLDER, PORT, WHEELS
 from docmill.flows.deploy.kubernetes_files import cluster_yaml, kubernetes_template
 from docmill.flows.deploy.prefect_server_settings import ORIGINS_VARIABLE, SERVER_SETTINGS, own_origins

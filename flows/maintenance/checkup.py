@@ -280,7 +280,7 @@ def _faults(root: Path, snapshot: "Snapshot") -> Iterator[str]:
 
 
 def _deep_look(name: str, settings: Settings) -> Checked:
-    from docmill.storage.remote.mirror.mirror_folder import open_folder
+    from docmill.storage.remote.mirror.open_folder import open_folder
     from docmill.storage.snapshots.clean.verify import verify
 
     findings = verify(open_folder(settings.store, settings.mirrors), deep=True)

@@ -8,7 +8,7 @@ from docmill.flows.config.from_settings import retention_of
 from docmill.flows.config.settings import Settings
 from docmill.flows.runs.phases import first_of
 from docmill.storage.address import is_address
-from docmill.storage.remote.mirror.mirror_folder import open_folder
+from docmill.storage.remote.mirror.open_folder import open_folder
 from docmill.storage.search.encode.api.api_address import is_api
 from docmill.storage.search.encode.api_encoder import forget_documents
 from docmill.storage.snapshots.clean.erase import Erased, erase_held, found, same_elsewhere

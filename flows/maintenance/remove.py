@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from docmill.flows.config.from_settings import retention_of
 from docmill.flows.config.settings import Settings
-from docmill.storage.remote.mirror.mirror_folder import open_folder
+from docmill.storage.remote.mirror.open_folder import open_folder
 from docmill.storage.snapshots.change.removal import Removed, commit_without, counted
 from docmill.storage.snapshots.history.source_log import forget_sources
 from docmill.storage.snapshots.write.current_folder import writing

@@ -7,10 +7,10 @@ from typing import NamedTuple
 
 from docmill.flows.measure.evaluation import Measured
 from docmill.storage.snapshots.read.store import open_store
+from docmill.tasks.evaluate.answer_ranks import Answers
 from docmill.tasks.evaluate.bootstrap import Interval, interval
 from docmill.tasks.evaluate.groups import DIMENSIONS, UNKNOWN, WorstGroup, groups_of, worst
 from docmill.tasks.evaluate.questions import Question
-from docmill.tasks.evaluate.ranks import Answers
 
 NOWHERE = "not in this snapshot"
 

@@ -14,13 +14,14 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from docmill.flows.config.from_settings import search_method_of
+from docmill.flows.config.from_settings import model_access_of, search_method_of
 from docmill.flows.config.settings import Settings
 from docmill.flows.config.store_settings import GateSettings
 from docmill.flows.measure.evaluation import EvaluationSubject, keep_values
 from docmill.flows.runs.engine import LocalEngine
 from docmill.flows.runs.pipeline import ingest
 from docmill.storage.arrow_schema import CHUNKS, from_table, to_table
+from docmill.storage.errors import ConfigError
 from docmill.storage.schema import ChunkRow, Parsed
 from docmill.storage.snapshots.read.store import Store, open_store
 from docmill.storage.snapshots.tables.tables import read_table
@@ -28,7 +29,10 @@ from docmill.storage.snapshots.write.pending_vectors import with_vectors
 from docmill.storage.snapshots.write.vector_rows import vector_rows
 from docmill.tasks.evaluate import chunk_measures as measures
 from docmill.tasks.evaluate.chunk_measures import Written
+from docmill.tasks.evaluate.model_judgements import context_precision, context_relevance
 from docmill.tasks.evaluate.prose_sentences import sentences_within
+from docmill.tasks.evaluate.questions import Question
+from docmill.tasks.model.client import ModelClient
 from docmill.tasks.work.batch.resolve_lookups import LookupSources, vectors_of
 
 DEPTHS = (0, 25, 50, 75, 100)
@@ -224,3 +228,20 @@ def keep(store: Store, of: str, found: Values, looking: Looking) -> None:
     """Save a row for each measure."""
     settings = {"documents": looking.documents, "least": looking.least}
     keep_values(store, of, EvaluationSubject("chunks", settings=settings), found, values=False)
+
+
+def judge(settings: Settings, store: Store, questions: Sequence[Question], k: int) -> dict[str, dict[str, float]]:
+    """Return the ratings of the first `k` hits by measure and question; the model's answers are kept in the store.
+
+    Questions without a readable rating are left out.
+    """
+    asking = model_access_of(settings)
+    if asking is None:
+        raise ConfigError("no language model is set; set provider and model in [model]")
+    way = search_method_of(settings)
+    found = {question.id: way.ask(store, question.text, k) for question in questions}
+    with ModelClient(asking) as model_client:
+        return {
+            "context precision": context_precision(found, questions, model_client.ask),
+            "context relevance": context_relevance(found, questions, model_client.ask),
+        }

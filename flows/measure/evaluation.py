@@ -13,7 +13,7 @@ from docmill.flows.config.settings import Settings
 from docmill.storage.errors import QueryError
 from docmill.storage.files import hash_file
 from docmill.storage.keys import hash_bytes, key_of
-from docmill.storage.remote.mirror.mirror_folder import open_folder
+from docmill.storage.remote.mirror.open_folder import open_folder
 from docmill.storage.search.rank.candidates.search_options import Mode
 from docmill.storage.snapshots.history import measurements, snapshots
 from docmill.storage.snapshots.history.folder import StoreFolder

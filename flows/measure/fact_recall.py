@@ -16,7 +16,7 @@ from docmill.storage.snapshots.tables.tables import read_table
 from docmill.tasks.evaluate.asking import SearchMethod
 from docmill.tasks.evaluate.fact_prompts import fact_prompt, facts_wanted, read_facts, read_verdicts, verdict_prompt
 from docmill.tasks.evaluate.questions import Question
-from docmill.tasks.evaluate.ranking import names_of
+from docmill.tasks.evaluate.retrieval_measures import names_of
 from docmill.tasks.model.client import ModelClient
 from docmill.tasks.model.prompt import Prompt
 

@@ -19,7 +19,7 @@ from docmill.flows.runs.pipeline import ingest
 from docmill.storage.errors import QueryError
 from docmill.storage.files import write_whole
 from docmill.storage.keys import key_of
-from docmill.storage.remote.mirror.mirror_folder import open_folder
+from docmill.storage.remote.mirror.open_folder import open_folder
 from docmill.storage.snapshots.history import learned, snapshots
 from docmill.storage.snapshots.history.learned import LearnedChange
 from docmill.tasks.evaluate.questions import Question

@@ -21,7 +21,7 @@ from docmill.flows.runs.engine import LocalEngine
 from docmill.flows.runs.pipeline import ingest
 from docmill.storage.errors import ConfigError, QueryError
 from docmill.storage.files import TEMPORARY, remove
-from docmill.storage.remote.mirror.mirror_folder import open_folder
+from docmill.storage.remote.mirror.open_folder import open_folder
 from docmill.storage.search.rank.candidates.search_options import SearchOptions
 from docmill.storage.snapshots.artifacts import staging
 from docmill.storage.snapshots.artifacts.multi_vector_rows import KEYS, vector_keys
@@ -30,13 +30,13 @@ from docmill.storage.snapshots.history import snapshots
 from docmill.storage.snapshots.read.store import Store, open_store
 from docmill.storage.snapshots.tables.tables import read_table
 from docmill.tasks.chunking.route import Route, default_routes
+from docmill.tasks.evaluate.answer_ranks import Answers
 from docmill.tasks.evaluate.asking import ReadingDepth, SearchMethod, check_measures, evaluate
 from docmill.tasks.evaluate.bootstrap import difference, interval
 from docmill.tasks.evaluate.groups import groups_of
 from docmill.tasks.evaluate.judgement_questions import questions_of
 from docmill.tasks.evaluate.proxies import proxies, read_sources
 from docmill.tasks.evaluate.questions import Question
-from docmill.tasks.evaluate.ranks import Answers
 from docmill.tasks.model.journal import REPLIES
 from docmill.tasks.split.strategies import options_of
 

@@ -17,7 +17,7 @@ from docmill.flows.prefect.prefect_server import embedded_server, environment, p
 from docmill.flows.prefect.server_secret import SECRET
 from docmill.flows.runs.engine import configured_api
 from docmill.flows.runs.report import artifact_key
-from docmill.flows.watching.observer import Observer
+from docmill.flows.watching.watch import Observer
 from docmill.storage.address import absolute
 from docmill.storage.errors import ConfigError, Locked
 from docmill.storage.files import flocked

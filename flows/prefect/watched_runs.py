@@ -15,8 +15,7 @@ from prefect.exceptions import ObjectNotFound
 from docmill.flows.prefect.records.outcome import SOURCE_UNREACHED
 from docmill.flows.runs.report import Report, UnreachedSource
 from docmill.flows.runs.run_options import RunOptions
-from docmill.flows.watching.observer import Observer
-from docmill.flows.watching.watch import WatchLoop
+from docmill.flows.watching.watch import Observer, WatchLoop
 from docmill.storage.errors import DocmillError, Transient
 
 QUERY_S = 1.0

@@ -9,11 +9,9 @@ from pathlib import Path
 from queue import Empty, SimpleQueue
 
 from docmill.flows.config.from_settings import forecast_of, ocr_of_figures
-from docmill.flows.runs.backlog import Backlog
-from docmill.flows.runs.batch_phases import BatchNodes
+from docmill.flows.runs.backlog import Backlog, BatchNodes
 from docmill.flows.runs.commits import commit, count_chunks, plan_pictures, save_changes
-from docmill.flows.runs.pace import LOOK_S, Pace
-from docmill.flows.runs.phases import PARSE, Phase
+from docmill.flows.runs.phases import LOOK_S, PARSE, Pace, Phase
 from docmill.flows.runs.reach_sources import losses
 from docmill.flows.runs.report import Report, reason_of, spent, unsaid
 from docmill.flows.runs.run_options import RunOptions
@@ -33,11 +31,12 @@ from docmill.tasks.paths.local_file import ANYWHERE, LocalFile
 from docmill.tasks.publishing.plan import Plan
 from docmill.tasks.publishing.publish import artifact_paths, gather
 from docmill.tasks.publishing.run_rows import Outcome, settle
-from docmill.tasks.work.batch.batch import BatchDone, Order, UnpackOrder, process_batch
+from docmill.tasks.work.batch.batch import BatchDone, Order, process_batch
 from docmill.tasks.work.batch.embed import Embedding, count, document_count, unembedded, unvectored
 from docmill.tasks.work.batch.figure_reader import FigureReading, closing_reader, figures_read
 from docmill.tasks.work.batch.orders import save_order
 from docmill.tasks.work.batch.resolve_lookups import ASKED, LookupSources, asked_texts
+from docmill.tasks.work.batch.unpack import UnpackOrder
 from docmill.tasks.work.document.work_item import WorkItem
 
 

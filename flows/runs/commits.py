@@ -11,8 +11,7 @@ from pathlib import Path
 from docmill.flows.config.from_settings import picture_payment_of, retention_of
 from docmill.flows.runs.backlog import SLICE_S, spelled
 from docmill.flows.runs.engine import Node
-from docmill.flows.runs.pace import Pace, awaited
-from docmill.flows.runs.phases import COMMIT, EMBED, Phase, counted
+from docmill.flows.runs.phases import COMMIT, EMBED, Pace, Phase, awaited, counted
 from docmill.flows.runs.report import PictureWork, Report
 from docmill.flows.runs.run_state import Run
 from docmill.storage.errors import StoreError

@@ -37,7 +37,7 @@ from docmill.storage.errors import DocmillError, Rejected, SourceError, Transien
 from docmill.storage.files import check_room, explain_full_disk, remove
 from docmill.storage.process.malloc_tuning import spare_memory
 from docmill.storage.process.shutdown import tidied
-from docmill.storage.remote.mirror.mirror_folder import open_folder
+from docmill.storage.remote.mirror.open_folder import open_folder
 from docmill.storage.schema import REFUSED, STALE, RejectRow, StagedDocument
 from docmill.storage.search.encode.agreement import confirmed
 from docmill.storage.search.encode.space import EmbeddingSpace

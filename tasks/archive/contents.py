@@ -1,6 +1,8 @@
-"""Contents: the members of a container, as a listing returns them."""
+"""Contents: the members of a container, as a listing returns them, and whether those of a folder were unpacked."""
 
+import json
 from dataclasses import dataclass
+from pathlib import Path
 
 from docmill.storage.errors import Rejected
 
@@ -41,3 +43,16 @@ class Contents:
 def unlisted(kind: str, why: Rejected) -> Contents:
     """Return the contents of a document whose attachments cannot be listed."""
     return Contents(kind, (ContainedFile((0,), "attachments", "", 0, "", why.reason, why.message, skipped=True),))
+
+
+DONE = "done.json"
+"""The file that marks the end of an unpacking: an empty list, or the reason and message of its failure."""
+
+
+def why_missing(member: Path) -> Rejected:
+    """Return why a member was not unpacked."""
+    try:
+        reason, message = json.loads((member.parent / DONE).read_bytes())
+    except (OSError, ValueError):
+        return Rejected("unreadable", "its archive changed while it was read")
+    return Rejected(reason, message)

@@ -1,6 +1,9 @@
-"""Kinds: which files may hold others, first by their beginning when hashed, then by their content when opened."""
+"""Kinds: which files may hold others, by their beginning when hashed, then by their content when opened."""
 
 import re
+from collections.abc import Sequence
+
+from docmill.tasks.parse.pictures.beside import PAGE_BYTES, may_show, names_in
 
 HEAD_BYTES = 4096  # enough for a tar header and for the first lines of a mail's; read of every file that is hashed
 _OUTLOOK_STORE = b"!BDN"
@@ -57,3 +60,23 @@ def is_tar(head: bytes) -> bool:
     if len(block) < _BLOCK or not block[0] or not stated or not _OCTAL.issuperset(stated):
         return False
     return sum(block) - sum(digits) + len(digits) * ord(" ") == int(stated, base=8)
+
+
+_PICTURES = "pictures\n"
+
+
+def head_bytes(name: str) -> int:
+    """Return how many of a file's first bytes `held_by` looks at."""
+    return PAGE_BYTES if may_show(name) else HEAD_BYTES
+
+
+def held_by(name: str, head: bytes) -> str:
+    """Return the kind of container that a file may be, see `may_hold`, or the pictures beside it that it shows."""
+    kind = may_hold(name, head[:HEAD_BYTES])
+    shown = () if kind else names_in(name, head)
+    return _PICTURES + "\n".join(shown) if shown else kind
+
+
+def pictures_held(holds: str) -> Sequence[str]:
+    """Return the paths, relative to a page, of the pictures that it shows, given what it holds."""
+    return holds.removeprefix(_PICTURES).split("\n") if holds.startswith(_PICTURES) else ()

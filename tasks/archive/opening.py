@@ -19,8 +19,8 @@ from typing import BinaryIO, cast
 from docmill.storage.errors import Rejected
 from docmill.tasks.archive.archive_options import Share
 from docmill.tasks.archive.kinds import HEAD_BYTES, is_tar, may_hold, packing
+from docmill.tasks.archive.member_names import uncompressed
 from docmill.tasks.archive.members import Member, joined, mail_members, one_member, tar_members, zip_members
-from docmill.tasks.archive.names import uncompressed
 from docmill.tasks.parse.dispatch.file_type import detect_file_type
 from docmill.tasks.parse.formats import FORMATS
 from docmill.tasks.parse.signatures import binary_kind, kind_of_zip

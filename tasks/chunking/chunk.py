@@ -18,18 +18,16 @@ from docmill.tasks.chunking.fitting import Fitter
 from docmill.tasks.chunking.route import Route, Routed
 from docmill.tasks.chunking.windows import windows
 from docmill.tasks.context.context_input import ContextInput, context_input_of
-from docmill.tasks.context.contextualizer import nothing
-from docmill.tasks.context.contextualizers import CONTEXTUALIZERS, contextualizer_of
+from docmill.tasks.context.contextualizers import CONTEXTUALIZERS, contextualizer_of, nothing
 from docmill.tasks.context.model_context import MOST_TOKENS, ChunkLead, ContextWriter
 from docmill.tasks.counting.tokens import Tokens, load_tokenizer
 from docmill.tasks.detect.regions import Region
-from docmill.tasks.detect.verdict import Verdict
+from docmill.tasks.detect.type_scores import Verdict
 from docmill.tasks.split.content.table import WIDEST_HEADER
 from docmill.tasks.split.parts.lookup import Lookup
-from docmill.tasks.split.parts.options import Options
 from docmill.tasks.split.parts.part import Part
-from docmill.tasks.split.spans.merge_pieces import merge
-from docmill.tasks.split.spans.pieces import GLUE, LINE, Piece, cut, fit_all
+from docmill.tasks.split.parts.strategy_options import Options
+from docmill.tasks.split.spans.pieces import GLUE, LINE, Piece, cut, fit_all, merge
 from docmill.tasks.split.spans.prose import prose_cuts
 from docmill.tasks.split.spans.reading_map import ReadingMap, reading_of
 from docmill.tasks.split.spans.sizing import Room

@@ -8,11 +8,10 @@ from dataclasses import asdict, dataclass, fields, replace
 from docmill.storage.errors import ConfigError
 from docmill.storage.keys import key_of
 from docmill.tasks.chunking.route import Route
-from docmill.tasks.context.contextualizer import DESCRIPTIONS, PHRASED, PHRASINGS, PROMPTS, WORDS
-from docmill.tasks.context.contextualizers import contextualizer_of
+from docmill.tasks.context.contextualizers import DESCRIPTIONS, PHRASED, PHRASINGS, PROMPTS, WORDS, contextualizer_of
 from docmill.tasks.detect.content_types import DETECTOR_VERSION
 from docmill.tasks.model.prompt import WINDOW_TOKENS
-from docmill.tasks.split.parts.options import MIN_SIZE
+from docmill.tasks.split.parts.strategy_options import MIN_SIZE
 from docmill.tasks.split.strategies import SPLITTERS, options_of
 
 CHUNKER_VERSION = 12

@@ -6,16 +6,14 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from docmill.tasks.chunking.fitting import FittedSpan, Fitter
-from docmill.tasks.context.contextualizer import nothing
+from docmill.tasks.context.contextualizers import nothing
 from docmill.tasks.context.model_context import ChunkLead
+from docmill.tasks.context.summary_sentences import most_central, prose_sentences
 from docmill.tasks.model.prompt import Prompt
 from docmill.tasks.split.parts.blocks import blocks
-from docmill.tasks.split.parts.options import Optimize, Options
-from docmill.tasks.split.parts.part import Part
-from docmill.tasks.split.parts.proposal import Level
-from docmill.tasks.split.spans.central_sentences import most_central, prose_sentences
-from docmill.tasks.split.spans.merge_pieces import merge
-from docmill.tasks.split.spans.pieces import LINE, Piece, fit
+from docmill.tasks.split.parts.part import Level, Part
+from docmill.tasks.split.parts.strategy_options import Optimize, Options
+from docmill.tasks.split.spans.pieces import LINE, Piece, fit, merge
 from docmill.tasks.split.spans.prose import prose_cuts
 from docmill.tasks.split.spans.sizing import Room
 from docmill.tasks.split.spans.span import Span, trim

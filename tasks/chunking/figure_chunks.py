@@ -8,8 +8,8 @@ from docmill.storage.search.sentences.sentence_spans import sentence_spans
 from docmill.tasks.chunking.chunk_options import FIGURE, ChunkOptions
 from docmill.tasks.chunking.chunk_tree import ChunkNode
 from docmill.tasks.chunking.fitting import Fitter
-from docmill.tasks.context.contextualizer import nothing
-from docmill.tasks.context.model_prompts import asking_ocr, describing
+from docmill.tasks.context.contextualizers import nothing
+from docmill.tasks.context.model_context import asking_ocr, describing
 from docmill.tasks.model.prompt import Prompt
 from docmill.tasks.split.parts.part import Part
 from docmill.tasks.split.spans.span import Span

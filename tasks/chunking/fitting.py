@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from docmill.storage.schema import indexed_text, reading
 from docmill.tasks.context.context_input import ContextInput
-from docmill.tasks.context.contextualizer import Lead
+from docmill.tasks.context.contextualizers import Lead
 from docmill.tasks.context.model_context import ContextWriter
 from docmill.tasks.context.structural import COLUMNS
 from docmill.tasks.context.word_limits import cut_words

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from docmill.storage.schema import Element
 from docmill.tasks.context.context_input import ContextInput
-from docmill.tasks.context.contextualizer import Lead, nothing
+from docmill.tasks.context.contextualizers import Lead, nothing
 from docmill.tasks.context.topic_line import LEAST_WORDS
 from docmill.tasks.context.word_limits import cut_words, word_ends
 from docmill.tasks.parse.passes.table_rows import column_names

@@ -1,10 +1,10 @@
 """Window context: the structural context, and a sentence from each side of the chunk."""
 
 from docmill.tasks.context.context_input import ContextInput
-from docmill.tasks.context.contextualizer import Lead
+from docmill.tasks.context.contextualizers import Lead
 from docmill.tasks.context.structural import structural
+from docmill.tasks.context.summary_sentences import most_central, prose_sentences
 from docmill.tasks.context.word_limits import cut_words
-from docmill.tasks.split.spans.central_sentences import most_central, prose_sentences
 from docmill.tasks.split.spans.span import Span
 
 _AROUND = 1200

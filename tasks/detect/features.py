@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 from docmill.storage.schema import Element
-from docmill.tasks.detect.line_shapes import CLAUSE
-from docmill.tasks.detect.type_words import ASKED, LEGAL, WORD
+from docmill.tasks.detect.type_patterns import ASKED, CLAUSE, LEGAL, WORD
 
 SAMPLE = 60_000
 """Characters to judge: some 20 pages. More costs time for long documents; fewer may be front matter alone."""

@@ -10,9 +10,9 @@ from dataclasses import dataclass, replace
 from itertools import islice, pairwise
 
 from docmill.storage.schema import Element, Parsed
-from docmill.tasks.detect.line_shapes import SPEAKER, STAMP
-from docmill.tasks.detect.verdict import DATA_LANGUAGES, Verdict, certain, detect, judge, of_format, part_features
-from docmill.tasks.parse.format import FileType
+from docmill.tasks.detect.type_patterns import SPEAKER, STAMP
+from docmill.tasks.detect.type_scores import DATA_LANGUAGES, Verdict, certain, detect, judge, of_format, part_features
+from docmill.tasks.parse.formats import FileType
 from docmill.tasks.split.parts.blocks import introduces
 from docmill.tasks.split.spans.span import cluster_start
 

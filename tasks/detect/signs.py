@@ -7,8 +7,24 @@ from collections import Counter
 from typing import NamedTuple
 
 from docmill.tasks.detect.features import Features
-from docmill.tasks.detect.line_shapes import CUE, DATA, PART, RULE, SIGNATURE, SPEAKER, STAMP, TECHNICAL, TURN, VERSION
-from docmill.tasks.detect.type_words import ASKED, FAQ, MAIL_HEADER, MAIL_QUOTED, MAIL_WROTE, TOLD
+from docmill.tasks.detect.type_patterns import (
+    ASKED,
+    CUE,
+    DATA,
+    FAQ,
+    MAIL_HEADER,
+    MAIL_QUOTED,
+    MAIL_WROTE,
+    PART,
+    RULE,
+    SIGNATURE,
+    SPEAKER,
+    STAMP,
+    TECHNICAL,
+    TOLD,
+    TURN,
+    VERSION,
+)
 from docmill.tasks.split.spans.question_patterns import ANSWER, BOLD, QUESTION
 
 

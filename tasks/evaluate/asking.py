@@ -10,12 +10,20 @@ from docmill.storage.search.rank.candidates.hit import Hit
 from docmill.storage.search.rank.candidates.search_options import Mode, Rewrite, SearchArguments, SearchOptions
 from docmill.storage.snapshots.history.measurements import AskedQuestion
 from docmill.storage.snapshots.read.store import Store
+from docmill.tasks.evaluate.answer_ranks import Answers, asked_question, reasons
 from docmill.tasks.evaluate.bootstrap import Interval, difference, interval
 from docmill.tasks.evaluate.excerpts import Excerpts, excerpt_measure, only_passages
 from docmill.tasks.evaluate.overlap import Passage, shared
 from docmill.tasks.evaluate.questions import LeftOut, Question
-from docmill.tasks.evaluate.ranking import RankedHit, Values, is_target, measure, measure_of, names_of, ranked_hits
-from docmill.tasks.evaluate.ranks import Answers, asked_question, reasons
+from docmill.tasks.evaluate.retrieval_measures import (
+    RankedHit,
+    Values,
+    is_target,
+    measure,
+    measure_of,
+    names_of,
+    ranked_hits,
+)
 
 _CHUNKS_PER_DOCUMENT = 5
 """Chunks to request for each document of a ranking: several may be of one document.

@@ -19,9 +19,9 @@ from tokenizers import Tokenizer
 from docmill.storage.search.encode.model_spaces import tokenizer_dir
 from docmill.storage.search.rank.candidates.hit import Hit
 from docmill.tasks.counting.tokens import load_tokenizer
+from docmill.tasks.evaluate.answer_ranks import Answers
 from docmill.tasks.evaluate.overlap import Overlap, Passage, overlap, precision_omega
 from docmill.tasks.evaluate.questions import Question, Target
-from docmill.tasks.evaluate.ranks import Answers
 
 _AT_A_CUTOFF = re.compile(r"(recall|precision|IoU|half)(_first)?@([1-9]\d*)(tokens)?")
 _OMEGA = re.compile(r"(precision_omega)(_first)?()()")  # the empty groups are the cutoff, which it lacks

@@ -10,10 +10,10 @@ from typing import Any, NamedTuple
 from docmill.storage.arrow_schema import from_table
 from docmill.storage.schema import DocumentRow
 from docmill.storage.snapshots.tables.tables import read_table
+from docmill.tasks.evaluate.answer_ranks import Answers
 from docmill.tasks.evaluate.bootstrap import FEWEST, Interval, gap
 from docmill.tasks.evaluate.overlap import Passage
 from docmill.tasks.evaluate.questions import Question
-from docmill.tasks.evaluate.ranks import Answers
 
 UNKNOWN = ""
 """The group of questions whose answers the snapshot lacks."""

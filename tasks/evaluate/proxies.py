@@ -31,11 +31,11 @@ from docmill.storage.search.rank.candidates.search_options import check_query
 from docmill.storage.snapshots.artifacts.packs import Packs, decode_parsed
 from docmill.storage.snapshots.read.store import Store
 from docmill.storage.snapshots.tables.tables import read_table
-from docmill.tasks.context.code_comments import documented
+from docmill.tasks.context.topic_line import documented
 from docmill.tasks.evaluate.overlap import Passage
 from docmill.tasks.evaluate.prose_sentences import PROSE, sentences
 from docmill.tasks.evaluate.questions import Question, Target
-from docmill.tasks.parse.titles.labels import is_caption
+from docmill.tasks.parse.caption_labels import is_caption
 from docmill.tasks.split.parts.captions import bound_captions
 
 _QUOTED = 80

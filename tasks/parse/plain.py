@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from docmill.storage.schema import Element, Parsed
 from docmill.tasks.parse.decode import decode
-from docmill.tasks.parse.format import ParseOptions
+from docmill.tasks.parse.formats import ParseOptions
 
 _BLOCK = re.compile(r"\S[^\r\n]*(?:(?:\r\n?|\n)(?![^\S\r\n]*(?:\r|\n|\Z))[^\r\n]+)*")
 _NEWLINE = re.compile(r"\r\n?|\n")

@@ -6,8 +6,7 @@ import struct
 import zipfile
 from typing import NamedTuple
 
-from docmill.tasks.parse.format import Format, Signature
-from docmill.tasks.parse.formats import FORMATS
+from docmill.tasks.parse.formats import FORMATS, Format, Signature
 
 
 class UnreadKind(NamedTuple):

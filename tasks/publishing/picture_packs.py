@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 
 from docmill.storage.errors import BudgetReached
 from docmill.storage.search.encode.api.api_address import is_api
-from docmill.storage.search.encode.rankers.model_files import full_name
+from docmill.storage.search.encode.space import full_name
 from docmill.storage.search.pictures.picture_encoder import (
     PICTURE_TOKENS,
     PicturesAndTexts,

@@ -10,7 +10,7 @@ from pathlib import PurePosixPath
 
 from docmill.storage.errors import ALLOW_DELETE, Rejected, SourceError
 from docmill.storage.schema import RejectRow, StagedDocument
-from docmill.tasks.parse.format import FileType
+from docmill.tasks.parse.formats import FileType
 from docmill.tasks.paths.content import content_of
 from docmill.tasks.publishing.declare import Declared, declared_of
 from docmill.tasks.sources.source import UNREADABLE, Listing, Source, SourceFile

@@ -18,7 +18,7 @@ from docmill.storage.errors import BudgetReached, StoreError
 from docmill.storage.files import check_room
 from docmill.storage.keys import embedding_key
 from docmill.storage.process.shutdown import uncut
-from docmill.storage.remote.mirror.mirror_folder import open_folder
+from docmill.storage.remote.mirror.open_folder import open_folder
 from docmill.storage.schema import CostRow, RunRow, indexed_text
 from docmill.storage.schema_evolution import conform
 from docmill.storage.search.encode.agreement import confirmed

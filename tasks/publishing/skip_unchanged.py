@@ -22,7 +22,7 @@ from docmill.storage.snapshots.history.folder import StoredSnapshot
 from docmill.storage.snapshots.history.snapshots import StoredFile
 from docmill.storage.snapshots.tables.row_columns import RowColumns
 from docmill.storage.snapshots.tables.tables import at_once, read_buckets, read_stored_file
-from docmill.tasks.parse.format import FileType
+from docmill.tasks.parse.formats import FileType
 from docmill.tasks.paths.content import FileContent
 from docmill.tasks.publishing.declare import declared_of
 from docmill.tasks.publishing.plan import KnownContents, KnownDocument, StoreState

@@ -11,7 +11,7 @@ from docmill.storage.snapshots.tables.row_columns import RowColumns
 from docmill.tasks.archive.archive_options import ArchiveOptions
 from docmill.tasks.archive.contents import LISTING_VERSION, ContainedFile, Contents
 from docmill.tasks.archive.kinds import HEAD_BYTES, KEPT, may_hold
-from docmill.tasks.archive.names import UNSAFE_PATH, uncompressed
+from docmill.tasks.archive.member_names import UNSAFE_PATH, uncompressed
 from docmill.tasks.sources.checkpoints import Checkpoint, Checkpoints
 from docmill.tasks.sources.connectors.contract import SourceItem
 from docmill.tasks.sources.fingerprint import SETTLED_NS

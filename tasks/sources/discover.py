@@ -9,8 +9,8 @@ from itertools import takewhile
 from pathlib import Path
 from types import MappingProxyType
 
+from docmill.storage.address import why_foreign
 from docmill.storage.errors import ALLOW_DELETE, DocmillError, Rejected, SourceError
-from docmill.storage.foreign_address import why_foreign
 from docmill.storage.plugins.registry import Registry, Seam
 from docmill.storage.remote.objects.providers import PROVIDERS
 from docmill.tasks.paths.local_file import ANYWHERE, Reach

@@ -9,8 +9,7 @@ from pathlib import Path, PurePosixPath
 from docmill.storage.address import bucket_url
 from docmill.storage.errors import ALLOW_DELETE, Rejected, SourceError
 from docmill.storage.name_grammar import fault, steps
-from docmill.storage.remote.objects.bucket import Objects, Vanished, connect
-from docmill.storage.remote.objects.exact_listing import ObjectEntry
+from docmill.storage.remote.objects.bucket import ObjectEntry, Objects, Vanished, connect
 from docmill.tasks.sources.checkpoints import Checkpoints
 from docmill.tasks.sources.connectors.contract import SourceItem
 from docmill.tasks.sources.incoming import admitted

@@ -1,5 +1,7 @@
 """Plugin source: what a plugin gives to read a kind of sources, and one of these as a source."""
 
+import base64
+import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -7,13 +9,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Event
 from typing import TYPE_CHECKING, Any
+from urllib.parse import quote, quote_plus
 
 from docmill.storage.described import record_text
 from docmill.storage.errors import REASONS, ConfigError, Rejected, SourceError, Transient
 from docmill.storage.keys import key_of
 from docmill.storage.plugins.origin import Origin, described, place, plugin_failed
 from docmill.storage.plugins.registry import nearest
-from docmill.storage.plugins.without_secrets import without
 from docmill.tasks.archive.kinds import HEAD_BYTES, may_hold
 from docmill.tasks.sources.checkpoints import Checkpoint, Checkpoints
 from docmill.tasks.sources.connectors.contract import SourceItem, SourceListing, SourcePlugin, SourceReader
@@ -290,3 +292,27 @@ def _explained(kind: str, message: str, name: str, settings: "type[SourceSetting
         return f"no such key; {nearest(name, list(settings.model_fields))}"
     wrong = message.removeprefix("Value error, ")
     return f"{wrong[0].lower()}{wrong[1:]}"
+
+
+HIDDEN = "***"
+
+
+def without(text: str, values: Iterable[str]) -> str:
+    """Return a text in which `***` stands for each of some credentials, as it is and as URLs and messages spell it."""
+    for form in sorted({form for value in values for form in _forms(value)}, key=len, reverse=True):
+        text = text.replace(form, HIDDEN)
+    return text
+
+
+def _forms(value: str) -> set[str]:
+    packed = base64.b64encode(value.encode()).decode()
+    # A message may repeat it as a URL, a Python literal, JSON, or the header of a request has it.
+    spelled = {
+        value,
+        quote(value, safe=""),
+        quote(value),
+        quote_plus(value),
+        repr(value)[1:-1],
+        json.dumps(value)[1:-1],
+    }
+    return spelled | {packed, packed.rstrip("=")}

@@ -7,7 +7,7 @@ from typing import Any
 from docmill.storage.errors import ConfigError
 from docmill.storage.plugins.origin import described
 from docmill.storage.plugins.registry import LoadedWhenAsked, Registry, Seam, late, named, nearest
-from docmill.tasks.split.parts.options import Options
+from docmill.tasks.split.parts.strategy_options import Options
 from docmill.tasks.split.splitter import Splitter, SplitterPlugin, splitter_of_plugin
 
 _HERE = "docmill.tasks.split."

@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from docmill.storage.errors import QueryError
-from docmill.storage.remote.mirror.mirror_folder import open_folder
+from docmill.storage.remote.mirror.open_folder import open_folder
 from docmill.storage.snapshots.read.store import open_store
 from docmill.storage.snapshots.tables.tables import read_stored_file
 from tests.kit.workbench import MakeBench, Workbench, summary

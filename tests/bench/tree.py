@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from docmill.storage.keys import hash_bytes
-from docmill.storage.remote.mirror.mirror_folder import open_folder
+from docmill.storage.remote.mirror.open_folder import open_folder
 from docmill.storage.schema import indexed_text
 from docmill.storage.snapshots.tables.tables import read_table
 from tests.bench.documents import edit_tree, write_tree

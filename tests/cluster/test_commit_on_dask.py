@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from docmill.flows.cluster import remote_rewriting
-from docmill.storage.remote.mirror.mirror_folder import open_folder
+from docmill.storage.remote.mirror.open_folder import open_folder
 from docmill.storage.remote.objects.bucket import connect
 from docmill.storage.snapshots.tables import tables
 from tests.kit.faults.cluster_runs import BUCKET, Heard, pages, rows_of, run_on

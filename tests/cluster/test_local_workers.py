@@ -4,7 +4,7 @@ import os
 
 import pytest
 
-from docmill.flows.cluster.dask_processes import WorkerOptions, worker_environment
+from docmill.flows.cluster.dask_cluster import WorkerOptions, worker_environment
 
 
 def test_workers_that_share_a_machine_share_its_cores(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -16,8 +16,7 @@ from distributed.comm.core import CommClosedError
 from distributed.core import rpc
 
 from docmill.flows.cluster.cluster import secured
-from docmill.flows.cluster.dask_cluster import security_of
-from docmill.flows.cluster.dask_processes import scheduler
+from docmill.flows.cluster.dask_cluster import scheduler, security_of
 from docmill.flows.config.settings import ClusterSettings
 from docmill.flows.deploy.project_files import project_files
 from docmill.storage.errors import ConfigError

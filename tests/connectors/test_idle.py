@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from docmill.flows.watching import observer
+from docmill.flows.watching import watch
 from docmill.flows.watching.watch_options import WatchOptions
 from docmill.storage.errors import Transient
 from docmill.tasks.sources.discover import open_source
@@ -20,7 +20,7 @@ from tests.kit.servers.imap_server import Account, Box, imap_on_loopback
 from tests.kit.workbench import Workbench
 
 NEVER_S = 3600.0
-QUIET_S = 3 * observer.LEAST_S
+QUIET_S = 3 * watch.LEAST_S
 
 
 @pytest.fixture
@@ -88,12 +88,12 @@ def test_a_server_that_never_stops_to_tell_is_asked_once_a_second(account: Accou
 
     account.fault = chatter
     source, stirred = opened(account), threading.Event()
-    poll = observer.Poll(lambda: source.mark() or "", source.wait, NEVER_S, stirred)
+    poll = watch.Poll(lambda: source.mark() or "", source.wait, NEVER_S, stirred)
     poll.arm(stirred)
-    time.sleep(QUIET_S + 0.5 * observer.LEAST_S)
+    time.sleep(QUIET_S + 0.5 * watch.LEAST_S)
     poll.end()
     assert 2 <= account.asked.count("IDLE") <= 4
-    assert observer.LEAST_S == 1.0
+    assert watch.LEAST_S == 1.0
 
 
 def test_a_server_without_idle_is_polled(account: Account) -> None:

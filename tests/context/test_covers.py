@@ -8,7 +8,7 @@ from docmill.storage.schema import Parsed
 from docmill.storage.snapshots.clean.verify import verify
 from docmill.storage.snapshots.read.store import Store
 from docmill.tasks.parse.dispatch.reading import parse
-from docmill.tasks.parse.format import FileType, ParseOptions
+from docmill.tasks.parse.formats import FileType, ParseOptions
 from docmill.tasks.parse.titles.own_title import COVER, cover
 from tests.kit.workbench import Workbench
 

@@ -8,7 +8,7 @@ from docmill.tasks.chunking.chunk_options import ChunkOptions
 from docmill.tasks.chunking.route import Route
 from docmill.tasks.context.topic_line import about
 from docmill.tasks.parse.dispatch.reading import parse
-from docmill.tasks.parse.format import FileType, ParseOptions
+from docmill.tasks.parse.formats import FileType, ParseOptions
 from tests.kit.documents import tokenizer
 
 SNOW = "The sensor stands on a mast of six metres and measures how deep the snow below it lies. " * 6

@@ -5,7 +5,7 @@ import re
 import pytest
 
 from docmill.tasks.context.document_view import Shown, marked
-from docmill.tasks.context.model_prompts import cleaned
+from docmill.tasks.context.model_context import cleaned
 from docmill.tasks.model.prompt import estimate
 from docmill.tasks.split.parts.outline import Outline
 from docmill.tasks.split.spans.span import Span

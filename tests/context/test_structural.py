@@ -10,7 +10,7 @@ from docmill.tasks.context.context_input import TOPIC_REACH
 from docmill.tasks.context.topic_line import about
 from docmill.tasks.parse.dispatch.file_type import detect_file_type
 from docmill.tasks.parse.dispatch.reading import parse
-from docmill.tasks.parse.format import ParseOptions
+from docmill.tasks.parse.formats import ParseOptions
 from tests.kit.documents import tokenizer
 
 LIMIT = 256

@@ -17,8 +17,8 @@ from docmill.flows.config.section import Unit
 from docmill.storage.errors import REASONS, REMEDIES, ConfigError
 from docmill.tasks.context.contextualizers import CONTEXTUALIZERS
 from docmill.tasks.detect.content_types import CONTENT_TYPES
-from docmill.tasks.detect.verdict import SCORES
-from docmill.tasks.split.parts.options import Stated
+from docmill.tasks.detect.type_scores import SCORES
+from docmill.tasks.split.parts.strategy_options import Stated
 from docmill.tasks.split.strategies import SPLITTERS, options_of
 from tests.kit.house import MODULES, ROOT, name_of, syntax
 from tests.kit.making.make_reference import FOLDER, PAGES

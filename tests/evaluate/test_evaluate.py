@@ -15,12 +15,12 @@ from docmill.flows.cli.app import app
 from docmill.flows.cli.pages.chart import Compared, chart
 from docmill.storage.errors import ConfigError, QueryError
 from docmill.storage.search.rank.candidates.hit import Hit
+from docmill.tasks.evaluate.answer_ranks import Answers, locate
 from docmill.tasks.evaluate.asking import SearchMethod
 from docmill.tasks.evaluate.bootstrap import difference, interval
 from docmill.tasks.evaluate.excerpts import Excerpts
 from docmill.tasks.evaluate.questions import Question, Target, load_questions
-from docmill.tasks.evaluate.ranking import MEASURES, answers, measure, measure_of, ranked, run_file
-from docmill.tasks.evaluate.ranks import Answers, locate
+from docmill.tasks.evaluate.retrieval_measures import MEASURES, answers, measure, measure_of, ranked, run_file
 from tests.kit.workbench import Workbench
 
 

@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 from docmill.flows.cli.app import app
 from docmill.storage import failpoints
 from docmill.storage.errors import ConfigError, QueryError, StoreError
-from docmill.storage.remote.mirror.mirror_folder import open_folder
+from docmill.storage.remote.mirror.open_folder import open_folder
 from docmill.storage.snapshots.change import candidates
 from docmill.storage.snapshots.change.tagging import set_tag
 from docmill.storage.snapshots.clean.compact import compact, vacuum

@@ -7,7 +7,7 @@ from PIL import Image
 
 from docmill.storage.schema import Parsed
 from docmill.tasks.parse.dispatch.reading import parse
-from docmill.tasks.parse.format import FileType, ParseOptions
+from docmill.tasks.parse.formats import FileType, ParseOptions
 from docmill.tasks.parse.pdf import figures
 from docmill.tasks.work.document.process import figure_rows
 from tests.kit.writers import figures as writers

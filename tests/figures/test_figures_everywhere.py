@@ -17,7 +17,7 @@ from docmill.flows.serving.mcp.mcp_server import mcp_http_app, mcp_server
 from docmill.flows.serving.open_stores import OpenStores, ServedStore
 from docmill.flows.serving.page.report_files import write_report
 from docmill.storage.keys import hash_bytes
-from docmill.storage.remote.mirror.mirror_folder import open_folder
+from docmill.storage.remote.mirror.open_folder import open_folder
 from tests.kit.workbench import MakeBench, Workbench
 from tests.kit.writers import figures as writers
 from tests.serving.http_server import running

@@ -9,7 +9,7 @@ from docmill.storage.keys import hash_bytes
 from docmill.storage.schema import Element, Parsed
 from docmill.tasks.parse.dispatch.parser import faults
 from docmill.tasks.parse.dispatch.reading import parse
-from docmill.tasks.parse.format import FileType, ParseOptions
+from docmill.tasks.parse.formats import FileType, ParseOptions
 from docmill.tasks.parse.pictures import beside
 from docmill.tasks.parse.pictures.beside import names_in
 from docmill.tasks.work.document.process import figure_rows

@@ -10,7 +10,7 @@ from docmill.flows.maintenance.erase import erase
 from docmill.flows.runs import batches
 from docmill.storage.errors import QueryError
 from docmill.storage.keys import hash_bytes
-from docmill.storage.remote.mirror.mirror_folder import open_folder
+from docmill.storage.remote.mirror.open_folder import open_folder
 from docmill.storage.search.encode.encoder import load_encoder
 from docmill.storage.snapshots.clean.compact import compact, vacuum
 from docmill.storage.snapshots.clean.repair import repair

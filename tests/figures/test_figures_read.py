@@ -13,7 +13,7 @@ from docmill.storage.keys import hash_bytes
 from docmill.storage.schema import KeptPicture, Parsed
 from docmill.tasks.parse.canvas import Canvas
 from docmill.tasks.parse.dispatch.reading import parse
-from docmill.tasks.parse.format import FileType, ParseOptions
+from docmill.tasks.parse.formats import FileType, ParseOptions
 from docmill.tasks.parse.pictures import album
 from docmill.tasks.parse.pictures.addresses import of_data_uri
 from docmill.tasks.parse.pictures.album import Unkept, look_at

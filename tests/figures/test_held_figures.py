@@ -11,7 +11,7 @@ from docmill.storage.keys import hash_bytes
 from docmill.storage.schema import Parsed
 from docmill.tasks.parse.dispatch.parser import faults
 from docmill.tasks.parse.dispatch.reading import parse
-from docmill.tasks.parse.format import FileType, ParseOptions
+from docmill.tasks.parse.formats import FileType, ParseOptions
 from docmill.tasks.work.document.process import figure_rows
 from tests.kit.workbench import Workbench
 from tests.kit.writers.figures import data_uri, drawn

@@ -11,7 +11,7 @@ import pytest
 from docmill.flows.config.from_settings import recipe_of, space_of
 from docmill.flows.config.settings import Settings
 from docmill.storage.errors import Locked, SourceError, StoreError
-from docmill.storage.remote.mirror.mirror_folder import open_folder
+from docmill.storage.remote.mirror.open_folder import open_folder
 from docmill.storage.schema import indexed_text
 from docmill.storage.snapshots.clean.repair import repair
 from docmill.storage.snapshots.clean.verify import verify

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from docmill.storage.address import at_hand
-from docmill.storage.remote.mirror.mirror_folder import open_folder
+from docmill.storage.remote.mirror.open_folder import open_folder
 from docmill.storage.remote.objects.bucket import Objects, connect
 from docmill.storage.schema import ChunkRow
 from tests.kit.servers.s3_server import buckets_on_loopback

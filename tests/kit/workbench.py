@@ -13,7 +13,7 @@ from docmill.flows.runs.engine import LocalEngine
 from docmill.flows.runs.pipeline import ingest
 from docmill.flows.runs.report import Report
 from docmill.storage.arrow_schema import CHUNKS, from_table
-from docmill.storage.remote.mirror.mirror_folder import open_folder
+from docmill.storage.remote.mirror.open_folder import open_folder
 from docmill.storage.schema import ChunkRow
 from docmill.storage.snapshots.clean.compact import vacuum
 from docmill.storage.snapshots.clean.verify import verify

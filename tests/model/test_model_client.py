@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from docmill.storage.errors import ConfigError
-from docmill.storage.remote.mirror.mirror_folder import open_folder
+from docmill.storage.remote.mirror.open_folder import open_folder
 from docmill.storage.schema import CostRow
 from docmill.tasks.model import ledger
 from docmill.tasks.model.budget import LEAST_CACHED, Budget, BudgetTracker, Forecast

@@ -7,7 +7,7 @@ from pathlib import Path
 from docmill.storage.errors import Rejected
 from docmill.tasks.parse.dispatch.file_type import detect_file_type
 from docmill.tasks.parse.dispatch.reading import parse
-from docmill.tasks.parse.format import ParseOptions
+from docmill.tasks.parse.formats import ParseOptions
 
 _TELLING = (b"\0", b"\xff", b"<", b"[", b"{", b"\\", b"\n", b"PK\x03\x04", b"%PDF", b"\xef\xbb\xbf", b"9" * 20)
 

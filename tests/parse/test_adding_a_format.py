@@ -6,12 +6,11 @@ from types import ModuleType
 import pytest
 
 from docmill.storage.schema import Parsed
-from docmill.tasks.detect.verdict import detect
+from docmill.tasks.detect.type_scores import detect
 from docmill.tasks.parse.canvas import Canvas
 from docmill.tasks.parse.dispatch import file_type
 from docmill.tasks.parse.dispatch.file_type import detect_file_type
-from docmill.tasks.parse.format import Format, ParseOptions
-from docmill.tasks.parse.formats import FORMATS, _form
+from docmill.tasks.parse.formats import FORMATS, Format, ParseOptions, _form
 
 RECIPE = b"Rye bread\n=========\n500 g rye\n"
 

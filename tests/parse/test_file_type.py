@@ -11,8 +11,8 @@ from docmill.storage.errors import Rejected
 from docmill.tasks.parse.dispatch import file_type
 from docmill.tasks.parse.dispatch.file_type import classify, detect_file_type
 from docmill.tasks.parse.dispatch.text_signs import regular
-from docmill.tasks.parse.format import FileType
-from docmill.tasks.parse.languages import LANGUAGES
+from docmill.tasks.parse.formats import FileType
+from docmill.tasks.parse.programming_languages import LANGUAGES
 from docmill.tasks.parse.signatures import KINDS, binary_kind
 
 CORPUS = Path(__file__).parents[1] / "corpus"

@@ -13,8 +13,7 @@ from docmill.tasks.parse.dispatch.file_type import detect_file_type
 from docmill.tasks.parse.dispatch.parser import faults
 from docmill.tasks.parse.dispatch.readers import parser_key
 from docmill.tasks.parse.dispatch.reading import parse
-from docmill.tasks.parse.format import FileType, ParseOptions
-from docmill.tasks.parse.formats import FORMATS
+from docmill.tasks.parse.formats import FORMATS, FileType, ParseOptions
 from tests.kit.drawing import examples
 
 CORPUS = Path(__file__).parents[1] / "corpus"

@@ -16,7 +16,7 @@ from docmill.tasks.parse.canvas import Canvas
 from docmill.tasks.parse.decode import decode
 from docmill.tasks.parse.dispatch.file_type import detect_file_type
 from docmill.tasks.parse.dispatch.reading import parse
-from docmill.tasks.parse.format import FileType, ParseOptions
+from docmill.tasks.parse.formats import FileType, ParseOptions
 from docmill.tasks.parse.pandoc.word.word import draw_elements
 from docmill.tasks.work.pool.limits import Limits
 from docmill.tasks.work.pool.pool import Pool

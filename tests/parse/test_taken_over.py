@@ -18,10 +18,10 @@ from docmill.storage.errors import REASONS, Rejected
 from docmill.storage.schema import Draft, Element, Parsed, StagedDocument
 from docmill.tasks.archive.contents import ContainedFile, Contents
 from docmill.tasks.detect.regions import Region
-from docmill.tasks.detect.verdict import Verdict
+from docmill.tasks.detect.type_scores import Verdict
 from docmill.tasks.model.prompt import Prompt
-from docmill.tasks.parse.format import FileType, ParseOptions
-from docmill.tasks.work.batch.batch import lay
+from docmill.tasks.parse.formats import FileType, ParseOptions
+from docmill.tasks.work.batch.unpack import lay
 from docmill.tasks.work.document import preview
 from docmill.tasks.work.document.open_archive import look
 from docmill.tasks.work.document.process import WorkResult, process_document
@@ -52,7 +52,7 @@ WORDS: dict[str, bytes] = {
     "empty": framed(b""),
     "no text": framed(b"\xff\xfe\x00"),
     "a class by its name": framed(b'["answer", {"class": "os.system", "arguments": ["true"]}]'),
-    "a class of ours": framed(b'["answer", {"class": "docmill.tasks.parse.format.FileType", "format": "pdf"}]'),
+    "a class of ours": framed(b'["answer", {"class": "docmill.tasks.parse.formats.FileType", "format": "pdf"}]'),
     "wrong field": framed(b'["answer", ["pdf", 7]]'),
     "too few fields": framed(b'["answer", ["pdf"]]'),
     "too many fields": framed(b'["answer", ["pdf", "", ""]]'),

@@ -13,7 +13,7 @@ from docmill.tasks.parse.dispatch.file_type import detect_file_type
 from docmill.tasks.parse.dispatch.parsers import PARSERS
 from docmill.tasks.parse.dispatch.readers import ChosenReader, ReaderTable, parser_for, parser_key
 from docmill.tasks.parse.dispatch.reading import parse
-from docmill.tasks.parse.format import FileType, ParseOptions
+from docmill.tasks.parse.formats import FileType, ParseOptions
 from docmill.tasks.parse.partition import needed
 from tests.kit.house import ROOT
 

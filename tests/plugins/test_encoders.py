@@ -8,10 +8,10 @@ import pytest
 from tokenizers import Tokenizer
 
 from docmill.storage.errors import ConfigError, QueryError, StoreError, Terminal, Transient
-from docmill.storage.search.encode.cautious_tokens import cautious_folder
 from docmill.storage.search.encode.encoder import load_encoder
 from docmill.storage.search.encode.model_spaces import describe_model, late_space, tokenizer_dir
 from docmill.storage.search.encode.space import EmbeddingSpace
+from docmill.storage.search.encode.token_counts import cautious_folder
 from docmill.tasks.counting.tokens import Tokens, load_tokenizer
 from tests.kit.documents import tokenizer
 from tests.kit.house import ROOT

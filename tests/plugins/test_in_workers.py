@@ -13,7 +13,7 @@ from docmill.storage.search.encode.space import model_dir
 from docmill.tasks.chunking.chunk_options import ChunkOptions
 from docmill.tasks.chunking.route import Route, Routed
 from docmill.tasks.detect.regions import Region
-from docmill.tasks.detect.verdict import Verdict
+from docmill.tasks.detect.type_scores import Verdict
 from docmill.tasks.work.document.preview import Splitting, split
 from docmill.tasks.work.pool.limits import Limits
 from docmill.tasks.work.pool.pool import Pool

@@ -14,13 +14,12 @@ from docmill.storage.search.rank.candidates.search_options import SearchOptions
 from docmill.storage.search.rank.steps.rerankers import RERANKERS
 from docmill.tasks.chunking.route import Route
 from docmill.tasks.context.context_input import context_input_of
-from docmill.tasks.context.contextualizer import nothing
-from docmill.tasks.context.contextualizers import CONTEXTUALIZERS
+from docmill.tasks.context.contextualizers import CONTEXTUALIZERS, nothing
 from docmill.tasks.counting.counter import counter_of
 from docmill.tasks.counting.tokens import Tokens
-from docmill.tasks.split.parts.options import Options
 from docmill.tasks.split.parts.outline import Outline
 from docmill.tasks.split.parts.part import Part
+from docmill.tasks.split.parts.strategy_options import Options
 from docmill.tasks.split.spans.span import Span
 from docmill.tasks.split.strategies import SPLITTERS, options_of
 from tests.kit.documents import tokenizer

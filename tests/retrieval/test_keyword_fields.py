@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from rank_bm25 import BM25Okapi
 
 from docmill.storage.errors import ConfigError
-from docmill.storage.remote.mirror.mirror_folder import open_folder
+from docmill.storage.remote.mirror.open_folder import open_folder
 from docmill.storage.search.keywords.analysis.analyser import ANALYSER_VERSION, analyse
 from docmill.storage.search.keywords.keyword_search import KeywordIndex
 from docmill.storage.search.keywords.keyword_writer import compact, merge_ahead, rebuild, update

@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from docmill.storage.search.keywords.analysis.analyser import ANALYSER_VERSION, analyse
+from docmill.storage.search.keywords.analysis.language_detection import written_language
 from docmill.storage.search.keywords.analysis.language_tags import TAGS
 from docmill.storage.search.keywords.analysis.languages import DETECTED, detect, with_languages
-from docmill.storage.search.keywords.analysis.written_language import written_language
 from docmill.storage.search.keywords.keyword_search import KeywordIndex
 from docmill.storage.search.keywords.keyword_writer import rebuild, update
 from docmill.storage.snapshots.clean.verify import verify

@@ -4,8 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from docmill.storage.search.rank.candidates.fusion import Ranking
-from docmill.storage.search.rank.candidates.weighing import found_share, vector_weight
+from docmill.storage.search.rank.candidates.fusion import Ranking, found_share, vector_weight
 from tests.kit.workbench import Workbench
 
 CLEAR: Ranking = [("a", 0.7), ("b", 0.5), ("c", 0.2)]

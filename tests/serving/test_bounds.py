@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from docmill.flows.serving import answers
-from docmill.flows.serving.bounds import within
+from docmill.flows.serving.answers import within
 from docmill.flows.serving.json_text import json_text
 from docmill.flows.serving.open_stores import OpenStores, ServedStore
 from tests.kit.workbench import Workbench

@@ -7,7 +7,7 @@ import pytest
 
 from docmill.errors import StoreError
 from docmill.flows.serving.open_stores import OpenStores
-from docmill.storage.remote.mirror.mirror_folder import open_folder
+from docmill.storage.remote.mirror.open_folder import open_folder
 from tests.kit.remote_bench import RemoteBench
 from tests.kit.workbench import Workbench
 

@@ -17,7 +17,7 @@ from docmill.tasks.archive.archive_options import ArchiveOptions
 from docmill.tasks.archive.contents import Contents
 from docmill.tasks.archive.kinds import HEAD_BYTES, may_hold
 from docmill.tasks.archive.listing import extract, list_contents
-from docmill.tasks.archive.names import inner_path, uncompressed
+from docmill.tasks.archive.member_names import inner_path, uncompressed
 from docmill.tasks.paths.local_file import LocalFile
 from tests.kit.drawing import examples
 from tests.kit.writers import archives

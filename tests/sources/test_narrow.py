@@ -15,7 +15,7 @@ import pytest
 from docmill.flows.config.from_settings import opener_of, recipe_of, space_of
 from docmill.flows.config.settings import Settings
 from docmill.storage.arrow_schema import from_table
-from docmill.storage.remote.mirror.mirror_folder import open_folder
+from docmill.storage.remote.mirror.open_folder import open_folder
 from docmill.storage.schema import RejectRow
 from docmill.storage.snapshots.tables.row_columns import RowColumns
 from docmill.storage.snapshots.tables.tables import read_table

@@ -8,10 +8,10 @@ import pytest
 
 from docmill.storage.errors import Rejected
 from docmill.tasks.archive.archive_options import ArchiveOptions
-from docmill.tasks.archive.laid_members import why_missing
+from docmill.tasks.archive.contents import why_missing
 from docmill.tasks.paths.local_file import LocalFile
-from docmill.tasks.work.batch.batch import UnpackOrder, unpack
 from docmill.tasks.work.batch.orders import save_order
+from docmill.tasks.work.batch.unpack import UnpackOrder, unpack
 from docmill.tasks.work.pool.limits import Limits
 from docmill.tasks.work.pool.pool import Pool
 from tests.kit.writers.archives import tarred

@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 from docmill.tasks.detect.content_types import CONTENT_TYPES
 from docmill.tasks.detect.regions import LONG, Region, find_regions
 from docmill.tasks.parse.dispatch.reading import parse
-from docmill.tasks.parse.format import FileType, ParseOptions
-from docmill.tasks.parse.formats import FORMATS
+from docmill.tasks.parse.formats import FORMATS, FileType, ParseOptions
 from tests.kit.drawing import examples
 
 PROSE = "The mill stands by the river, and the wheel turns while there is water enough to carry it round.\n\n"

@@ -3,12 +3,12 @@
 import pytest
 
 from docmill.storage.schema import Parsed
-from docmill.storage.search.sentences.sentence_starts import sentence_starts
+from docmill.storage.search.sentences.sentence_spans import sentence_starts
 from docmill.tasks.chunking.chunk import chunk
 from docmill.tasks.chunking.chunk_options import ChunkOptions
 from docmill.tasks.chunking.route import Route
 from docmill.tasks.parse.dispatch.reading import parse
-from docmill.tasks.parse.format import FileType, ParseOptions
+from docmill.tasks.parse.formats import FileType, ParseOptions
 from docmill.tasks.split.spans.span import Span
 from tests.kit.documents import document, tokenizer
 

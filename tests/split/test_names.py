@@ -8,10 +8,10 @@ from docmill.storage.schema import Draft, Parsed, reading
 from docmill.tasks.chunking.chunk import chunk
 from docmill.tasks.chunking.chunk_options import ChunkOptions
 from docmill.tasks.chunking.route import Route
+from docmill.tasks.parse.caption_labels import is_caption
 from docmill.tasks.parse.dispatch.file_type import detect_file_type
 from docmill.tasks.parse.dispatch.reading import parse
-from docmill.tasks.parse.format import ParseOptions
-from docmill.tasks.parse.titles.labels import is_caption
+from docmill.tasks.parse.formats import ParseOptions
 from docmill.tasks.split.parts.captions import bound_captions
 from tests.kit.documents import tokenizer
 

@@ -8,7 +8,7 @@ from docmill.storage.schema import Element, Parsed, clipped, indexed_text, part_
 from docmill.tasks.chunking.chunk import chunk
 from docmill.tasks.chunking.chunk_options import ChunkOptions
 from docmill.tasks.chunking.route import Route
-from docmill.tasks.parse.format import ParseOptions
+from docmill.tasks.parse.formats import ParseOptions
 from docmill.tasks.parse.markup.html.hypertext import parse_html
 from docmill.tasks.parse.markup.md.markdown_file import parse_markdown
 from docmill.tasks.split.spans.reading_map import reading_of

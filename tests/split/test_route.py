@@ -8,9 +8,9 @@ import pytest
 from docmill.storage.errors import ConfigError
 from docmill.tasks.chunking.route import Route, RouteTable, default_routes
 from docmill.tasks.detect.content_types import CONTENT_TYPES
-from docmill.tasks.detect.verdict import SCORES, detect, document_features
+from docmill.tasks.detect.type_scores import SCORES, detect, document_features
 from docmill.tasks.parse.dispatch.reading import parse
-from docmill.tasks.parse.format import FileType, ParseOptions
+from docmill.tasks.parse.formats import FileType, ParseOptions
 
 STRUCTURE, RECURSIVE = Route("structure"), Route("recursive")
 

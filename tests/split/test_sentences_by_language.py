@@ -2,7 +2,7 @@
 
 import pytest
 
-from docmill.storage.search.sentences.sentence_starts import sentence_starts
+from docmill.storage.search.sentences.sentence_spans import sentence_starts
 
 TEXTS = {
     "english": (

@@ -18,7 +18,7 @@ from typer.testing import CliRunner
 
 from docmill.flows.cli.app import app
 from docmill.storage.arrow_schema import CHUNKS
-from docmill.storage.remote.mirror.mirror_folder import open_folder
+from docmill.storage.remote.mirror.open_folder import open_folder
 from docmill.storage.search.vectors.vectors import VectorIndex
 from docmill.storage.snapshots.artifacts.packs import pack_embeddings, write_pack
 from docmill.storage.snapshots.write.current_folder import follow

@@ -78,7 +78,7 @@ def test_a_search_imports_neither_pytorch_nor_lancedb(store: Path) -> None:
     _, modules, looked = measured("search", "sensor", "--mode", "keyword", "--store", str(store))
     assert not looked, "cyclic garbage is looked for while modules load"
     assert not {"importlib.metadata", "pyarrow.dataset", "numpy.ma", "pydantic.main"} & {*modules}
-    needless = ("judging", "asked_queries", "facets", "replay", "overview", "statements", "outline", "figure")
+    needless = ("judging", "query_analysis", "facets", "replay", "overview", "statements", "outline")
     assert not {f"docmill.storage.snapshots.read.{one}" for one in needless} & {*modules}
     assert not {name.split(".")[0] for name in modules} & (HEAVY | {"lancedb", "pandas", "tokenizers"})
     assert len(modules) <= KEYWORD_SEARCH, modules

@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 
 from docmill.flows.cli.app import app
 from docmill.storage.errors import QueryError, StoreError
-from docmill.storage.remote.mirror.mirror_folder import open_folder
+from docmill.storage.remote.mirror.open_folder import open_folder
 from docmill.storage.snapshots.change.diff import Difference, diff
 from docmill.storage.snapshots.change.tagging import delete_tag, set_tag
 from docmill.storage.snapshots.history import snapshots, tags

@@ -17,7 +17,7 @@ from docmill.flows.cli.terminal import progress
 from docmill.flows.runs.phases import Phase
 from docmill.storage import failpoints
 from docmill.storage.errors import StoreError
-from docmill.storage.remote.mirror.mirror_folder import open_folder
+from docmill.storage.remote.mirror.open_folder import open_folder
 from docmill.storage.search.encode import encoder, space
 from docmill.storage.search.encode.space import EmbeddingSpace, describe_model
 from docmill.storage.snapshots.change.restoring import undelete

@@ -11,7 +11,7 @@ from docmill.flows.cli.terminal.command import command, settings_of, takes
 from docmill.flows.cli.terminal.output import note
 
 if TYPE_CHECKING:
-    from docmill.flows.cluster.dask_processes import WorkerOptions
+    from docmill.flows.cluster.dask_cluster import WorkerOptions
     from docmill.flows.config.settings import ClusterSettings
 
 _STOP_S = 10.0
@@ -49,7 +49,7 @@ def worker(
     Listens on one address, with the TLS settings of [cluster], and works on one batch at a time with one process for
     each CPU. It waits until the scheduler is up, and rejoins one that was restarted.
     """
-    from docmill.flows.cluster.dask_processes import WorkerOptions
+    from docmill.flows.cluster.dask_cluster import WorkerOptions
 
     chosen = settings_of(context).cluster
     options = WorkerOptions(host, name, resources)
@@ -58,7 +58,7 @@ def worker(
 
 def _joined(chosen: "ClusterSettings", options: "WorkerOptions") -> int:
     """Run a worker until it is stopped, or cannot start; Dask's own ends when its scheduler does."""
-    from docmill.flows.cluster.dask_processes import worker_command, worker_environment
+    from docmill.flows.cluster.dask_cluster import worker_command, worker_environment
 
     command, environment = worker_command(chosen, options), worker_environment(options)
     while (status := _waited([subprocess.Popen(command, env=environment)])) == _ENDED:
@@ -74,7 +74,7 @@ def up(
     port: Annotated[int, typer.Option(min=1, help="Port of the scheduler.")] = 8786,
 ) -> None:
     """Run a scheduler and workers on this machine until stopped; only you on this machine reach them."""
-    from docmill.flows.cluster.dask_processes import scheduler, workers
+    from docmill.flows.cluster.dask_cluster import scheduler, workers
 
     chosen = settings_of(context).cluster.model_copy(update={"address": f"tls://127.0.0.1:{port}"})
     running = [scheduler(chosen), *workers(chosen, local)]
@@ -91,7 +91,7 @@ def start_scheduler(
 
     Listens with TLS by [cluster], and refuses plain tcp:// unless cluster.insecure is set.
     """
-    from docmill.flows.cluster.dask_processes import scheduler
+    from docmill.flows.cluster.dask_cluster import scheduler
 
     chosen = settings_of(context).cluster
     raise typer.Exit(_waited([scheduler(chosen.model_copy(update={"address": address or chosen.address}))]) or 0)

@@ -74,9 +74,8 @@ def reembed(
     from docmill.flows.cli.terminal.interruption import interruptible, kept_of
     from docmill.flows.cli.terminal.progress import progress_shown
     from docmill.flows.config.from_settings import gate_of, payment_of, retention_of, space_of
-    from docmill.flows.runs.pace import Pace
-    from docmill.flows.runs.phases import EMBED, Phase
-    from docmill.storage.remote.mirror.mirror_folder import open_folder
+    from docmill.flows.runs.phases import EMBED, Pace, Phase
+    from docmill.storage.remote.mirror.open_folder import open_folder
     from docmill.tasks.publishing.reembed import CommitTerms
     from docmill.tasks.publishing.reembed import reembed as embed_again
 

@@ -64,7 +64,7 @@ def export(
     if atlas:
         if table or where or since or replace:
             raise ConfigError("--atlas writes the whole map: it takes no --table, --where, --since or --replace")
-        from docmill.storage.exports.by_address import path_of
+        from docmill.storage.exports.export import path_of
 
         target = path_of(to)
         _export_map(open_store(settings.store, at, principals=principal), target, as_json)

@@ -72,7 +72,7 @@ def gaps(context: typer.Context, at: At = None, as_json: AsJson = False) -> None
 def clear(context: typer.Context, as_json: AsJson = False) -> None:
     """Remove all logged queries, on other machines as well."""
     settings = settings_of(context)
-    from docmill.storage.remote.mirror.mirror_folder import open_folder
+    from docmill.storage.remote.mirror.open_folder import open_folder
     from docmill.storage.snapshots.history import query_log
 
     gone = query_log.clear(open_folder(settings.store).existing())

@@ -240,7 +240,7 @@ def _adding(settings: "Settings", served: "OpenStores", access: "Access") -> "Ad
 
 def places(stores: Sequence[str], settings: "Settings") -> dict[str, Path]:
     """Return the stores to serve by their names: that before the `=`, else that of the folder."""
-    from docmill.storage.remote.mirror.mirror_folder import open_folder
+    from docmill.storage.remote.mirror.open_folder import open_folder
 
     if not stores:
         return {_name_of(open_folder(settings.store).name): settings.store}
@@ -262,7 +262,7 @@ def _name_of(place: str) -> str:
 
 def _check(named: dict[str, Path], settings: "Settings", writing: str) -> None:
     """Raise `StoreError` for a store that does not exist, unless the option `writing` has it made."""
-    from docmill.storage.remote.mirror.mirror_folder import open_folder
+    from docmill.storage.remote.mirror.open_folder import open_folder
 
     if writing and settings.store not in named.values():
         raise ConfigError(f"{writing} writes to the setting `store`, {settings.store}; serve it, too")

@@ -65,7 +65,7 @@ def _show_workers(settings: "Settings", as_json: bool) -> None:
 def _follow(store: Path) -> None:
     """Make `current/` and `views.sql` right after a copy, a move or an update of docmill."""
     from docmill.storage.errors import StoreError
-    from docmill.storage.remote.mirror.mirror_folder import open_folder
+    from docmill.storage.remote.mirror.open_folder import open_folder
     from docmill.storage.snapshots.write.current_folder import follow
 
     try:
@@ -92,7 +92,7 @@ def verify(
     Prints one line for each finding.
     """
     settings = settings_of(context)
-    from docmill.storage.remote.mirror.mirror_folder import open_folder
+    from docmill.storage.remote.mirror.open_folder import open_folder
     from docmill.storage.snapshots.clean.verify import verify as find
 
     findings = find(settings.store, deep=deep)
@@ -121,7 +121,7 @@ def repair(
     again.
     """
     settings = settings_of(context)
-    from docmill.storage.remote.mirror.mirror_folder import open_folder
+    from docmill.storage.remote.mirror.open_folder import open_folder
     from docmill.storage.snapshots.clean.repair import repair as mend
 
     done = mend(settings.store, _encoder_of(settings.store), settings.wait_s, accept_loss)
@@ -200,7 +200,7 @@ def list_sources(context: typer.Context, as_json: AsJson = False) -> None:
 def _rows(settings: "Settings") -> Iterator[dict[str, Any]]:
     from dataclasses import asdict
 
-    from docmill.storage.remote.mirror.mirror_folder import open_folder
+    from docmill.storage.remote.mirror.open_folder import open_folder
     from docmill.storage.snapshots.history.source_log import LoggedSource, logged_sources
     from docmill.tasks.sources.discover import likely_name
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from docmill.flows.config.settings import Settings
     from docmill.flows.runs.report import Report
     from docmill.flows.runs.run_options import RunOptions
-    from docmill.flows.watching.observer import Observer
+    from docmill.flows.watching.watch import Observer
 
 Debounce = Annotated[
     float,
@@ -64,8 +64,7 @@ def _watch(
     """Watch until a signal ends the process."""
     from docmill.flows.cli.terminal.interruption import interruptible, kept_of
     from docmill.flows.prefect.run_on_engine import engine_of, ready_for_runs, sources_of, start_run
-    from docmill.flows.watching.observer import Observer
-    from docmill.flows.watching.watch import WatchLoop
+    from docmill.flows.watching.watch import Observer, WatchLoop
     from docmill.storage.process.shutdown import tidied
     from docmill.tasks.work.pool.pool import close_pools
 
@@ -151,7 +150,7 @@ def _observer(settings: "Settings", sources: Sequence[str]) -> "Observer":
 
     It pauses for longer than `docmill watch`: each try that fails is a failed run on Prefect's page.
     """
-    from docmill.flows.watching.observer import Observer
+    from docmill.flows.watching.watch import Observer
 
     observer = Observer(settings, sources, WatchOptions(longest_pause_s=EVERY_S))
     observer.arm()

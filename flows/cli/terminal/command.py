@@ -117,7 +117,7 @@ def assigned_of(context: typer.Context) -> "dict[KeyPath, Any]":
 
 def _reach(settings: "Settings") -> "Settings":
     """Replace a store on object storage by its local mirror, with an up-to-date list of snapshots if it answers."""
-    from docmill.storage.remote.mirror.mirror_folder import open_folder
+    from docmill.storage.remote.mirror.open_folder import open_folder
 
     transfers = logging.getLogger("docmill.remote")
     transfers.setLevel(logging.INFO)

@@ -20,7 +20,7 @@ from docmill.flows.serving.open_stores import SEES_ALL, OpenStores, ServedStore
 from docmill.flows.serving.requested_store import asked_store
 from docmill.storage.errors import QueryError
 from docmill.storage.search.rank.candidates.search_options import LONGEST_QUERY, Fusion, Mode, SearchArguments
-from docmill.storage.snapshots.read.figure import SHOWN_TYPES
+from docmill.storage.snapshots.read.document import SHOWN_TYPES
 from docmill.storage.snapshots.read.stored_documents import row_of
 
 LONGEST = 20_000

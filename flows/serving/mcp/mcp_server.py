@@ -19,9 +19,8 @@ from pydantic import Field, ValidationError
 from docmill.flows.prefect.run_on_engine import sources_of, start_run
 from docmill.flows.runs.run_options import RunOptions
 from docmill.flows.serving.access import Access
-from docmill.flows.serving.answers import Searching
+from docmill.flows.serving.answers import Searching, cut, left_out
 from docmill.flows.serving.audit import AuditLog
-from docmill.flows.serving.bounds import cut, left_out
 from docmill.flows.serving.guard import App, Guard
 from docmill.flows.serving.mcp.mcp_tools import Answer, StoreTools, as_result
 from docmill.flows.serving.open_stores import OpenStores

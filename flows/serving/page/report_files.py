@@ -30,9 +30,8 @@ from docmill.storage.failpoints import boundary
 from docmill.storage.files import explain_full_disk
 from docmill.storage.schema import DocumentRow
 from docmill.storage.snapshots.history import snapshots
-from docmill.storage.snapshots.read.document import whole_documents
+from docmill.storage.snapshots.read.document import SHOWN_TYPES, figures_of, whole_documents
 from docmill.storage.snapshots.read.facets import KEY
-from docmill.storage.snapshots.read.figure import SHOWN_TYPES, figures_of
 from docmill.storage.snapshots.read.outline import outline
 from docmill.storage.snapshots.read.store import Store, open_store
 from docmill.storage.snapshots.tables.tables import read_table

@@ -8,12 +8,12 @@ from typing import Any
 from docmill.flows.config.from_settings import recipe_of
 from docmill.flows.config.settings import Settings
 from docmill.storage.errors import QueryError, Rejected
-from docmill.storage.process.one_blas_thread import one_blas_thread
+from docmill.storage.process.library_threads import one_blas_thread
 from docmill.storage.schema import Draft, Parsed, indexed_text, part_readings
 from docmill.storage.search.encode.encoder import load_encoder
 from docmill.storage.snapshots.read.store import Store
 from docmill.tasks.chunking.route import Route
-from docmill.tasks.parse.format import FileType
+from docmill.tasks.parse.formats import FileType
 from docmill.tasks.split.parts.lookup import Lookup
 from docmill.tasks.split.strategies import SPLITTERS
 from docmill.tasks.work.document.preview import Resplitting, resplit

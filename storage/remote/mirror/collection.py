@@ -13,8 +13,7 @@ from docmill.storage.name_grammar import is_listed
 from docmill.storage.remote.mirror import check_snapshots
 from docmill.storage.remote.mirror.inventory import FOLDER as INVENTORIES
 from docmill.storage.remote.mirror.inventory import needed_files, vector_files
-from docmill.storage.remote.objects.bucket import Objects, Vanished
-from docmill.storage.remote.objects.exact_listing import ObjectEntry
+from docmill.storage.remote.objects.bucket import ObjectEntry, Objects, Vanished
 from docmill.storage.remote.objects.lease import confirm
 from docmill.storage.remote.objects.transfer import VECTORS, fetch, key_of_file, sized
 from docmill.storage.snapshots.history import snapshots

@@ -17,8 +17,7 @@ from docmill.storage.errors import StoreError, Transient
 from docmill.storage.files import hash_file, remove, write_whole
 from docmill.storage.keys import hash_bytes
 from docmill.storage.name_grammar import NOTHING, is_listed
-from docmill.storage.remote.objects.bucket import Objects, Vanished
-from docmill.storage.remote.objects.exact_listing import ObjectEntry
+from docmill.storage.remote.objects.bucket import ObjectEntry, Objects, Vanished
 
 _OBJECT = re.compile(r"[^/]+/(?P<name>.+)-(?P<hash>[0-9a-f]{32})\.parquet")
 

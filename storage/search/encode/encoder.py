@@ -14,9 +14,9 @@ import numpy as np
 import numpy.typing as npt
 
 from docmill.storage.errors import ConfigError, QueryError, StoreError
+from docmill.storage.process.library_threads import one_torch_thread
 from docmill.storage.process.malloc_tuning import give_back
 from docmill.storage.process.no_telemetry import stay_offline
-from docmill.storage.process.one_torch_thread import one_torch_thread
 from docmill.storage.process.processors import processors
 from docmill.storage.search.encode.agreement import HALF_TOLERANCE, agree, compare, light_network
 from docmill.storage.search.encode.model_spaces import describe_model, opaque_encoder

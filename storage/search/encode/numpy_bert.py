@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from docmill.storage.process.one_blas_thread import one_blas_thread
+from docmill.storage.process.library_threads import one_blas_thread
 from docmill.storage.search.encode.bert import Architecture, Bert, Layer, Matrix, Unsupported
 
 __all__ = ["NumpyBert", "Unsupported", "gelu"]

@@ -12,9 +12,8 @@ from docmill.storage.errors import ConfigError, QueryError, StoreError, Terminal
 from docmill.storage.keys import key_of
 from docmill.storage.plugins.origin import Origin
 from docmill.storage.plugins.registry import Registry, Seam
-from docmill.storage.search.encode.cautious_tokens import cautious_folder
 from docmill.storage.search.encode.space import FOLDERS, EmbeddingSpace
-from docmill.storage.search.encode.token_counts import load_tokenizer
+from docmill.storage.search.encode.token_counts import cautious_folder, load_tokenizer
 
 _SHOWN = 60  # characters of a text in a message, enough to find it by
 

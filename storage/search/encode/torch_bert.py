@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from docmill.storage.process.one_torch_thread import one_torch_thread
+from docmill.storage.process.library_threads import one_torch_thread
 from docmill.storage.process.processors import processors
 from docmill.storage.search.encode.bert import BATCH_TOKENS, Affine, Architecture, Bert, Layer, Matrix
 

@@ -4,6 +4,7 @@ A model behind an API gets each picture only once, as vLLM is asked: by a messag
 embedding model gets it.
 """
 
+import warnings
 from base64 import b64encode
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -19,15 +20,12 @@ from docmill.storage.keys import key_of
 from docmill.storage.process.computed_once import computed_once
 from docmill.storage.schema import KeptPicture
 from docmill.storage.search.encode.api.api_address import ApiAddress, allowed, is_api, parse_address
-from docmill.storage.search.encode.api.embedding_server import Embedded, EmbeddingServer
+from docmill.storage.search.encode.api.embedding_server import Embedded, EmbeddingServer, Payer
 from docmill.storage.search.encode.api.kept_vectors import KeptVectors
-from docmill.storage.search.encode.api.payment import Payer
 from docmill.storage.search.encode.api.same_model import TOLERANCE
 from docmill.storage.search.encode.encoder import quiet
-from docmill.storage.search.encode.rankers.model_files import space_of_files
-from docmill.storage.search.encode.space import cache_file, model_dir
+from docmill.storage.search.encode.space import cache_file, model_dir, space_of_files
 from docmill.storage.search.encode.text_encoder import unit
-from docmill.storage.search.pictures.opened_picture import opened
 
 _VERSION = 1  # raise it when the same picture gets another vector
 
@@ -194,3 +192,23 @@ class ApiPictures:
 def api_pictures(name: str) -> ApiPictures:
     """Return the model of a name; raise `ConfigError` for a wrong one, and what `allowed` raises."""
     return ApiPictures(allowed(parse_address(name)))
+
+
+_LONGEST_SIDE = 1024
+"""Pixels to which a picture is shrunk first. Models look at 224 to 512, and a page of 80 million takes a second."""
+
+
+def opened(picture: KeptPicture) -> Any:
+    """Return a picture on white paper, or None if it is damaged beyond what was seen when it was kept."""
+    from PIL import Image
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # what Pillow remarks on sizes, which were checked when the picture was kept
+        try:
+            image = Image.open(BytesIO(picture.data))
+            image.draft("RGB", (_LONGEST_SIDE, _LONGEST_SIDE))
+            shown = image.convert("RGBA")
+            shown.thumbnail((_LONGEST_SIDE, _LONGEST_SIDE))
+            return Image.alpha_composite(Image.new("RGBA", shown.size, "white"), shown).convert("RGB")
+        except Exception:  # Pillow raises whatever a damaged file leads its decoders to
+            return None

@@ -1,21 +1,22 @@
 """Search pipeline: the steps of a search, in their order."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import chain
 
 from docmill.storage.errors import QueryError
 from docmill.storage.search.rank.candidates import confidence
+from docmill.storage.search.rank.candidates.confidence import highest_score, relevances
 from docmill.storage.search.rank.candidates.hit import Candidate, Hit, as_hit
 from docmill.storage.search.rank.candidates.query import Query
-from docmill.storage.search.rank.candidates.relevance import highest_score, relevances
 from docmill.storage.search.rank.candidates.search_options import Rewrite, SearchOptions, check_query
+from docmill.storage.search.rank.candidates.snapshot_sources import SnapshotReader
 from docmill.storage.search.rank.steps.cover_words import add_cover
 from docmill.storage.search.rank.steps.distinct import distinct
 from docmill.storage.search.rank.steps.mmr import diversify
 from docmill.storage.search.rank.steps.parents import climb, widen
-from docmill.storage.search.rank.steps.rerank import rerank
+from docmill.storage.search.rank.steps.rerankers import rerank
 from docmill.storage.search.rank.steps.smoothing import lift, spread
 
 
@@ -121,3 +122,27 @@ def _first(query: Query, rewrite: Rewrite | None) -> list[Candidate]:
             raise QueryError("expand='model' needs a language model; name it in [model], or pass `rewrite`")
         return by_model(query, rewrite)
     return query.ask()
+
+
+def similar(sources: SnapshotReader, chunk_id: str, k: int, allowed: Collection[str] | None) -> list[Hit]:
+    """Return the chunks nearest to a chunk, best first, without the chunk itself.
+
+    Raises `QueryError` if the chunk has no vector yet.
+    """
+    vectors = sources.vectors([chunk_id])
+    if not vectors:
+        raise QueryError(f"chunk {chunk_id} has no vector yet; the next ingest embeds it")
+    nearest = sources.nearest(vectors[chunk_id], k + 1, allowed)  # one more, as the chunk is nearest to itself
+    found = [pair for pair in nearest if pair[0] != chunk_id][:k]
+    rows = sources.shown([key for key, _ in found])
+    urls = sources.source_urls({row.document_id for row in rows.values()})
+    return [
+        as_hit(
+            rank,
+            Candidate(key, cosine, vector_score=cosine, vector_rank=rank),
+            rows[key],
+            min(1.0, max(0.0, cosine)),
+            urls,
+        )
+        for rank, (key, cosine) in enumerate(found, start=1)
+    ]

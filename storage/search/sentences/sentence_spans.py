@@ -4,8 +4,10 @@ import re
 from collections.abc import Iterator
 from itertools import pairwise
 from typing import NamedTuple
+from zlib import crc32
 
-from docmill.storage.search.sentences.sentence_starts import ends_on_purpose, sentence_starts
+from docmill.storage.search.keywords.analysis.language_detection import written_language
+from docmill.storage.search.keywords.analysis.language_tags import TAGS
 
 _LINE = re.compile(r"([^\r\n]*)(?:\r\n?|\n|$)")
 _FENCE = re.compile(r"[ \t>]*(?:`{3,}|~{3,})")
@@ -86,3 +88,97 @@ def _trimmed(text: str, start: int, end: int) -> tuple[int, int]:
     piece = text[start:end]
     start += len(piece) - len(piece.lstrip())
     return start, start + len(piece.strip())
+
+
+_QUOTE_MARKS = " \t>"
+_ENDS = (".", "!", "?", ":", ";", "|", "\u2026", '"', "\u201d", "\\")
+_SHORT = 45  # characters; a line that merely reached the margin is longer, even in a narrow column
+_SENTENCE_END = re.compile(  # a stop and the characters that belong to it, by kind, with white space
+    r"[.!?\u3002\uff01\uff1f]"
+    r"(?:(?<=[\u3002\uff01\uff1f])[\u3002\uff01\uff1f]*[\u300d\u300f\u201d\u2019\uff09]*|(?<=[.!?])[.!?]*[\"'\u201d\u2019)\]]*\s+)"
+)
+_ENUMERATOR = re.compile(r"\((\w{1,4})\)")
+_NUMBER = re.compile(r"[ \t>*_#-]*\d+[.)]\s*")
+_LONGEST_NUMBER = 16  # characters of a line that holds only the number of a list item and its punctuation
+_BEFORE_STOP = len("2. ")  # characters from the digit of such a number to what follows
+_LONG_WORD = 2000  # characters; sentencex is quadratic in the length of a word
+_SHORT_TEXT = 2000  # characters; a shorter text is one stretch: no sentence in it is far from an edit
+_SLICE = 1 << 16  # small enough to need little memory
+_LEAST = 256  # characters of a stretch; in shorter ones, sentencex would seldom see both quotation marks of a pair
+_STOPS = 16  # one stop in this many ends a stretch; with more, stretches are longer and an edit moves more sentences
+_WITH_RULES = frozenset({*TAGS.values(), "ru", "uk"} - {"en"})
+"""Languages with abbreviations and dates of their own; those of other scripts end sentences by their own stops."""
+_SNIPPET = 16  # characters after a stop that decide; with fewer, repeated beginnings decide alike
+
+
+def ends_on_purpose(line: str) -> bool:
+    """Return whether a line is short or ends in a stop; any other may merely have reached the margin."""
+    line = line.strip(_QUOTE_MARKS)
+    return len(line) < _SHORT or line.endswith(_ENDS)
+
+
+def sentence_starts(text: str, start: int, end: int) -> Iterator[int]:
+    """Yield where the sentences of text[start:end] begin, but for the first; each is found in a stretch around it.
+
+    `sentencex` pairs quotation marks at any distance, so one more mark would move sentences in all of a long text.
+    """
+    marks = [start, *_marks(text, start, end), end]
+    for first, last, beyond in zip(marks, marks[1:], [*marks[2:], end], strict=False):
+        yield from (place for place in _found(text, first, beyond) if first < place <= last and place < end)
+
+
+def _found(text: str, start: int, end: int) -> Iterator[int]:
+    """Yield the starts of the sentences of a stretch, by `sentencex`, or by stops alone where it would be quadratic."""
+    from sentencex import get_sentence_boundaries
+
+    piece = _ENUMERATOR.sub(r" \1 ", text[start:end])  # sentencex ends no sentence that begins with "(b)"
+    if len(piece) > _LONG_WORD and max(map(len, piece.split()), default=0) > _LONG_WORD:
+        yield from (match.end() for match in _SENTENCE_END.finditer(text, start, end))
+    else:
+        last, others = start, _starts_in(written_language(text), piece)
+        for sentence in get_sentence_boundaries("en", piece)[1:]:
+            if others is not None and sentence["start_index"] not in others:
+                continue
+            place = start + sentence["start_index"]
+            place -= text[place - 1] == "("  # the bracket that was taken from "(b)" for sentencex belongs to it
+            if not (text[place - _BEFORE_STOP : place - _BEFORE_STOP + 1].isdigit() and _is_number(text, last, place)):
+                yield place
+            last = place
+
+
+def _starts_in(language: str, piece: str) -> set[int] | None:
+    """Return where sentences begin by the rules of a language; None if it adds none to those of English.
+
+    English ends a sentence within "am 3. Oktober", and French within "M. Dupont": both have to see an end.
+    """
+    if language not in _WITH_RULES:
+        return None
+    from sentencex import get_sentence_boundaries
+
+    return {sentence["start_index"] for sentence in get_sentence_boundaries(language, piece)}
+
+
+def _is_number(text: str, start: int, end: int) -> bool:
+    """Return whether the last line of a stretch is the number of a list item ("2. "), which stays with what follows."""
+    line = text[text.rfind("\n", start, end - 1) + 1 or start : end]
+    return len(line) <= _LONGEST_NUMBER and _NUMBER.fullmatch(line) is not None
+
+
+def _marks(text: str, start: int, end: int) -> Iterator[int]:
+    """Yield the ends of the stretches of a long text: about one stop in sixteen, chosen by the text after it."""
+    last = start
+    stops = (match.end() for match in _SENTENCE_END.finditer(text, start, end)) if end - start > _SHORT_TEXT else ()
+    for place in (*stops, end):
+        while place - last > 2 * _SLICE:  # no stop in this much text
+            last += _SLICE
+            yield last
+        if place < end and _ends_stretch(text, last, place):
+            last = place
+            yield last
+
+
+def _ends_stretch(text: str, last: int, place: int) -> bool:
+    if not _LEAST <= place - last <= _SLICE:
+        return place - last > _SLICE
+    # The text after a stop decides, not its number: inserting a stop moves only the stretches around it.
+    return crc32(text[place : place + _SNIPPET].encode("utf-8", "surrogatepass")) % _STOPS == 0

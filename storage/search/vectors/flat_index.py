@@ -8,7 +8,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from docmill.storage.process.one_blas_thread import one_blas_thread
+from docmill.storage.process.library_threads import one_blas_thread
 
 _ROUNDING = 1e-5  # more than the error of float32 sums of 10,000 products
 

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from docmill.storage.errors import StoreError
-from docmill.storage.process.one_blas_thread import one_blas_thread
+from docmill.storage.process.library_threads import one_blas_thread
 from docmill.storage.search.vectors.lance_messages import (
     MAGIC,
     manifest_in,

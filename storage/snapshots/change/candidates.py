@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 
 from docmill.storage.errors import QueryError, StoreError
 from docmill.storage.files import remove, settle, write_whole
-from docmill.storage.remote.mirror.mirror_folder import open_folder
+from docmill.storage.remote.mirror.open_folder import open_folder
 from docmill.storage.search.vectors import vectors
 from docmill.storage.snapshots.artifacts import staging
 from docmill.storage.snapshots.history import snapshots

@@ -20,7 +20,7 @@ from docmill.storage.arrow_schema import CHUNKS, DOCUMENTS
 from docmill.storage.errors import QueryError, StoreError
 from docmill.storage.files import fault, remove
 from docmill.storage.process.shutdown import tidied
-from docmill.storage.remote.mirror.mirror_folder import open_folder
+from docmill.storage.remote.mirror.open_folder import open_folder
 from docmill.storage.snapshots.artifacts import staging
 from docmill.storage.snapshots.history import snapshots, tags
 from docmill.storage.snapshots.history.folder import StoredSnapshot, StoreFolder

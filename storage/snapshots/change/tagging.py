@@ -7,7 +7,7 @@ from pathlib import Path
 
 from docmill.storage.errors import QueryError
 from docmill.storage.files import put_if_absent, remove
-from docmill.storage.remote.mirror.mirror_folder import open_folder
+from docmill.storage.remote.mirror.open_folder import open_folder
 from docmill.storage.snapshots.history import tags
 from docmill.storage.snapshots.history.folder import StoreFolder
 from docmill.storage.snapshots.write.current_folder import writing

@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 
 from docmill.storage.errors import StoreError
 from docmill.storage.files import disk_use, write_immutable
-from docmill.storage.remote.mirror.mirror_folder import open_folder
+from docmill.storage.remote.mirror.open_folder import open_folder
 from docmill.storage.search.keywords import keyword_writer
 from docmill.storage.search.keywords.segments.state import KeywordState
 from docmill.storage.search.vectors import vectors

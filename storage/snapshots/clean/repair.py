@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 
 from docmill.storage.errors import StoreError
 from docmill.storage.files import FileRef, fault, remove, write_immutable
-from docmill.storage.remote.mirror.mirror_folder import open_folder
+from docmill.storage.remote.mirror.open_folder import open_folder
 from docmill.storage.schema import indexed_text
 from docmill.storage.search.encode.encoder import load_encoder
 from docmill.storage.search.keywords import keyword_writer

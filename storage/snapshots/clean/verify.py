@@ -22,7 +22,7 @@ import pyarrow.compute as pc
 from docmill.storage.errors import StoreError
 from docmill.storage.files import fault
 from docmill.storage.keys import embedding_key
-from docmill.storage.remote.mirror.mirror_folder import open_folder
+from docmill.storage.remote.mirror.open_folder import open_folder
 from docmill.storage.schema import indexed_text
 from docmill.storage.search.keywords.keyword_search import KeywordIndex
 from docmill.storage.search.keywords.keyword_writer import open_segment

@@ -1,6 +1,6 @@
 """Folder: a store's folder and a snapshot in it, with a hook for each step that an object store changes.
 
-`open_folder` in `storage/remote/mirror/mirror_folder.py` returns a `StoreFolder`, or a `MirrorFolder` that overrides
+`open_folder` in `storage/remote/mirror/open_folder.py` returns a `StoreFolder`, or a `MirrorFolder` that overrides
 these methods. Callers do not need to know which one they have.
 """
 

@@ -10,8 +10,8 @@ from docmill.storage.snapshots.read.stored_documents import StoredDocuments
 if TYPE_CHECKING:
     from docmill.storage.snapshots.history.judgements import Judgement
     from docmill.storage.snapshots.history.query_log import LoggedQuery
-    from docmill.storage.snapshots.read.asked_queries import FrequentQuery
     from docmill.storage.snapshots.read.judging import JudgedPassage
+    from docmill.storage.snapshots.read.query_analysis import FrequentQuery
 
 
 class StoreFeedback(StoredDocuments):
@@ -158,7 +158,7 @@ class StoreFeedback(StoredDocuments):
             [('grind wheat', 0)]
         """
         from docmill.storage.snapshots.history import query_log
-        from docmill.storage.snapshots.read.asked_queries import frequent
+        from docmill.storage.snapshots.read.query_analysis import frequent
 
         return [] if self.stored.folder.whole else frequent(query_log.read(self.stored.folder.root))
 
@@ -169,7 +169,7 @@ def logged(
     """Return what the log keeps of a query that was asked now."""
     from docmill.storage.snapshots.history import query_log
     from docmill.storage.snapshots.history.query_log import MOST_CHARACTERS, LoggedQuery
-    from docmill.storage.snapshots.read.asked_queries import best_of
+    from docmill.storage.snapshots.read.query_analysis import best_of
 
     text, snapshot = query.strip()[:MOST_CHARACTERS], store.snapshot.number
     restricted = store.stored.folder.whole is not None

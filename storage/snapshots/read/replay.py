@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from docmill.storage.search.rank.candidates.hit import Hit
-from docmill.storage.snapshots.read.asked_queries import best_of
+from docmill.storage.snapshots.read.query_analysis import best_of
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from docmill.storage.access.principals import check_principals
 from docmill.storage.process.computed_once import computed_once
-from docmill.storage.remote.mirror.mirror_folder import open_folder
+from docmill.storage.remote.mirror.open_folder import open_folder
 from docmill.storage.search.keywords.analysis.analyser import telling_words
 from docmill.storage.search.rank.candidates.hit import Hit
 from docmill.storage.search.rank.candidates.long_query import vectors_of
@@ -35,10 +35,10 @@ from docmill.storage.snapshots.write.current_folder import follow_if_behind
 
 if TYPE_CHECKING:
     from docmill.storage.exports.export import Exported
-    from docmill.storage.snapshots.read.asked_queries import ContentGap
     from docmill.storage.snapshots.read.facets import ValueCount
-    from docmill.storage.snapshots.read.narrowed_stores import NarrowedStores
+    from docmill.storage.snapshots.read.query_analysis import ContentGap
     from docmill.storage.snapshots.read.replay import ReplayedQuery
+    from docmill.storage.snapshots.read.stores_by_principal import NarrowedStores
 
 
 def open_store(path: str | Path, at: int | str | None = None, *, principals: Iterable[str] | None = None) -> "Store":
@@ -143,7 +143,7 @@ class Store(StoreFeedback):
     @computed_once
     def _narrowed(self) -> "NarrowedStores[Store]":
         from docmill.storage.access.visible_part import named_in
-        from docmill.storage.snapshots.read.narrowed_stores import NarrowedStores
+        from docmill.storage.snapshots.read.stores_by_principal import NarrowedStores
 
         stored, hold = self.stored, self._hold  # and not this object, which closes itself when nobody refers to it
 
@@ -263,7 +263,7 @@ class Store(StoreFeedback):
             >>> len(store.similar(hit.chunk_id, k=2))
             2
         """
-        from docmill.storage.search.rank.similar import similar
+        from docmill.storage.search.rank.search_pipeline import similar
 
         k = SearchOptions(k).k  # which checks it
         allowed = self._allowed(where)
@@ -402,7 +402,7 @@ class Store(StoreFeedback):
             >>> store.gaps()
             []
         """
-        from docmill.storage.snapshots.read.asked_queries import AskingAgain, content_gaps
+        from docmill.storage.snapshots.read.query_analysis import AskingAgain, content_gaps
 
         if self.stored.folder.whole:
             return []

@@ -22,8 +22,7 @@ from docmill.storage.snapshots.history.snapshots import Snapshot
 from docmill.storage.snapshots.tables.tables import read_table
 
 if TYPE_CHECKING:
-    from docmill.storage.snapshots.read.document import Document
-    from docmill.storage.snapshots.read.figure import Figure
+    from docmill.storage.snapshots.read.document import Document, Figure
     from docmill.storage.snapshots.read.outline import Section
 
 _ID = re.compile("[0-9a-f]{32}")
@@ -164,7 +163,7 @@ class StoredDocuments:
             >>> store.figures("git.md")
             []
         """
-        from docmill.storage.snapshots.read.figure import figures_of
+        from docmill.storage.snapshots.read.document import figures_of
 
         return figures_of(row_of(self, uri))
 

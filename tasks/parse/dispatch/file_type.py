@@ -24,9 +24,8 @@ from docmill.tasks.parse.dispatch.text_signs import (
     recorded,
     sample,
 )
-from docmill.tasks.parse.format import FileType
-from docmill.tasks.parse.formats import FORMATS
-from docmill.tasks.parse.languages import BY_SUFFIX, LANGUAGES, language_of_suffix
+from docmill.tasks.parse.formats import FORMATS, FileType
+from docmill.tasks.parse.programming_languages import BY_SUFFIX, LANGUAGES, language_of_suffix
 from docmill.tasks.parse.signatures import INSTEAD, binary_kind
 
 if TYPE_CHECKING:

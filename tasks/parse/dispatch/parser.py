@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 from docmill.storage.plugins.origin import Origin, plugin_failed
 from docmill.storage.schema import Element, Parsed
-from docmill.tasks.parse.format import FileType, ParseOptions
+from docmill.tasks.parse.formats import FileType, ParseOptions
 
 Signs = tuple[str | bytes, ...]
 Parse = Callable[[bytes, FileType, ParseOptions, Any], Parsed]

@@ -11,10 +11,9 @@ from docmill.storage.plugins.origin import described
 from docmill.storage.plugins.registry import Registry, Seam, nearest
 from docmill.storage.schema import Parsed
 from docmill.tasks.parse.dispatch.parser import Parser, ParserPlugin, parser_of_plugin
-from docmill.tasks.parse.format import FileType, ParseOptions
-from docmill.tasks.parse.formats import FORMATS
-from docmill.tasks.parse.languages import BY_SUFFIX
+from docmill.tasks.parse.formats import FORMATS, FileType, ParseOptions
 from docmill.tasks.parse.partition.needed import NEEDED, UnstructuredOptions, lacking
+from docmill.tasks.parse.programming_languages import BY_SUFFIX
 
 _OUR_SUFFIXES = frozenset(BY_SUFFIX).union(*(form.suffixes for form in FORMATS.values()))
 

@@ -10,8 +10,7 @@ from docmill.storage.errors import ConfigError, Rejected
 from docmill.storage.keys import key_of
 from docmill.tasks.parse.dispatch.parser import NoOptions, Parser
 from docmill.tasks.parse.dispatch.parsers import PARSERS, default_parser, options_of_parser, plugged, unusable
-from docmill.tasks.parse.format import FileType, ParseOptions
-from docmill.tasks.parse.formats import FORMATS
+from docmill.tasks.parse.formats import FORMATS, FileType, ParseOptions
 from docmill.tasks.parse.pdf.ocr_engines import TESSERACT
 from docmill.tasks.paths.patterns import PathPatterns, patterns_of
 

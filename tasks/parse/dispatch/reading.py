@@ -13,8 +13,7 @@ from docmill.storage.errors import Rejected
 from docmill.storage.schema import Parsed
 from docmill.tasks.parse.dispatch.parser import Parser, faults
 from docmill.tasks.parse.dispatch.readers import ChosenReader, parser_for
-from docmill.tasks.parse.format import FileType, ParseOptions
-from docmill.tasks.parse.formats import FORMATS
+from docmill.tasks.parse.formats import FORMATS, FileType, ParseOptions
 from docmill.tasks.parse.signatures import binary_kind
 from docmill.tasks.parse.titles.own_title import with_own_title
 

@@ -13,12 +13,12 @@ from typing import Any
 from docmill.storage.errors import Rejected
 from docmill.storage.schema import Parsed
 from docmill.tasks.parse.canvas import Canvas
-from docmill.tasks.parse.format import ParseOptions
+from docmill.tasks.parse.external_programs import last_line, run_program
+from docmill.tasks.parse.formats import ParseOptions
 from docmill.tasks.parse.mail.body import draw_body
 from docmill.tasks.parse.mail.mime import Letter, is_icon, read_mime, unique_names
 from docmill.tasks.parse.mail.outlook import read_outlook
 from docmill.tasks.parse.metadata import as_date
-from docmill.tasks.parse.programs import last_line, run_program
 
 _ENVELOPE = re.compile(rb"(?:\A|(?<=\n)\r?\n)From [^\r\n]{1,200} (?:19|20)\d\d\r?\n")
 _LENGTH = re.compile(rb"\s*(\d{1,10})\s*?\n")

@@ -7,7 +7,7 @@ from typing import Any
 from docmill.storage.errors import Rejected
 from docmill.storage.schema import Parsed
 from docmill.tasks.parse.canvas import Canvas
-from docmill.tasks.parse.format import ParseOptions
+from docmill.tasks.parse.formats import ParseOptions
 from docmill.tasks.parse.office.open_xml import check_container, core_properties, links_of, read_part, reference
 
 _PAGES = "visio/pages/pages.xml"

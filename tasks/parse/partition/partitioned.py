@@ -21,7 +21,7 @@ from docmill.storage.errors import Rejected
 from docmill.storage.schema import Parsed
 from docmill.tasks.parse.canvas import Canvas
 from docmill.tasks.parse.decode import decode
-from docmill.tasks.parse.format import ParseOptions
+from docmill.tasks.parse.formats import ParseOptions
 from docmill.tasks.parse.markup.html.html_table import table_rows
 from docmill.tasks.parse.office.open_xml import check_container
 from docmill.tasks.parse.pandoc.markdown_writer import reads_as_heading

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 from docmill.storage.keys import hash_bytes, key_of
 from docmill.storage.schema import KeptPicture
 from docmill.tasks.parse.canvas import Box
+from docmill.tasks.parse.caption_labels import is_caption, names_table
 from docmill.tasks.parse.passes.drawn_block import DrawnBlock, figure_block
 from docmill.tasks.parse.pdf.layout.plots import CELL, LABEL, LEAST_DRAWN, grouped, is_letterhead, is_within
 from docmill.tasks.parse.pdf.page_content import PageContent, transform
@@ -27,7 +28,6 @@ from docmill.tasks.parse.pdf.text.pdfium_calls import (
     tenths,
 )
 from docmill.tasks.parse.pictures.album import LEAST_SIDE, MAX_PIXELS, REPEATED, Album
-from docmill.tasks.parse.titles.labels import is_caption, names_table
 
 _IMAGE, _FORM = 3, 5  # FPDF_PAGEOBJ_IMAGE, FPDF_PAGEOBJ_FORM
 _MOST_OBJECTS = 20_000  # of a page that are looked at: a map has more, and its first ones show its extent

@@ -10,7 +10,7 @@ from typing import Any
 from docmill.storage.errors import Rejected
 from docmill.storage.schema import Parsed
 from docmill.tasks.parse.canvas import Canvas
-from docmill.tasks.parse.format import ParseOptions
+from docmill.tasks.parse.formats import ParseOptions
 from docmill.tasks.parse.office.open_xml import check_container
 from docmill.tasks.parse.pdf.draw import draw
 from docmill.tasks.parse.pdf.figures import PlacedPicture, placed_pictures, with_drawings, with_pictures

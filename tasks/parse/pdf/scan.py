@@ -11,7 +11,7 @@ from typing import Any
 from docmill.storage.errors import Rejected
 from docmill.storage.schema import Parsed
 from docmill.tasks.parse.canvas import Canvas
-from docmill.tasks.parse.format import ParseOptions
+from docmill.tasks.parse.formats import ParseOptions
 from docmill.tasks.parse.pdf.draw import draw
 from docmill.tasks.parse.pdf.ocr import POINTS, Picture
 from docmill.tasks.parse.pdf.ocr_engines import ADVICE, read_picture

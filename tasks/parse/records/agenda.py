@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from docmill.storage.schema import Parsed
 from docmill.tasks.parse.canvas import Canvas
 from docmill.tasks.parse.decode import decode
-from docmill.tasks.parse.format import ParseOptions
+from docmill.tasks.parse.formats import ParseOptions
 
 _FOLD = re.compile(r"\r?\n[ \t]")
 _SOFT_BREAK = re.compile(r"=\r?\n")

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from docmill.storage.errors import Rejected
 from docmill.storage.schema import Parsed
 from docmill.tasks.parse.canvas import Canvas
-from docmill.tasks.parse.format import ParseOptions
+from docmill.tasks.parse.formats import ParseOptions
 from docmill.tasks.parse.markup.html.hypertext import plain_words
 
 MAX_ROWS = 10_000

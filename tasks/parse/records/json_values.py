@@ -14,7 +14,7 @@ from docmill.storage.errors import Rejected
 from docmill.storage.schema import Parsed
 from docmill.tasks.parse.canvas import Canvas
 from docmill.tasks.parse.decode import decode
-from docmill.tasks.parse.format import ParseOptions
+from docmill.tasks.parse.formats import ParseOptions
 from docmill.tasks.parse.markup.html.hypertext import page_in
 from docmill.tasks.parse.records.chat_json import draw_chat, is_chat, messages_in
 from docmill.tasks.parse.records.rich_text import document_in, draw_document

@@ -6,7 +6,7 @@ from typing import Any
 
 from docmill.storage.schema import Element, Parsed
 from docmill.tasks.parse.decode import decode
-from docmill.tasks.parse.format import ParseOptions
+from docmill.tasks.parse.formats import ParseOptions
 from docmill.tasks.parse.plain import numbered
 
 _TIME = (

@@ -12,7 +12,7 @@ from docmill.storage.errors import Rejected
 from docmill.storage.schema import Element, Parsed
 from docmill.tasks.parse.canvas import Canvas
 from docmill.tasks.parse.decode import decode
-from docmill.tasks.parse.format import ParseOptions
+from docmill.tasks.parse.formats import ParseOptions
 from docmill.tasks.parse.markup.html.hypertext import draw_tree, page_tree
 from docmill.tasks.parse.markup.md.markdown_file import parse_markdown
 from docmill.tasks.parse.pictures.addresses import of_data_uri

@@ -15,7 +15,7 @@ from docmill.storage.errors import Rejected
 from docmill.storage.schema import Parsed
 from docmill.tasks.parse.canvas import Canvas
 from docmill.tasks.parse.decode import decode
-from docmill.tasks.parse.format import ParseOptions
+from docmill.tasks.parse.formats import ParseOptions
 from docmill.tasks.parse.formulas.scripts import lowered, raised
 from docmill.tasks.parse.passes.numbering import OpenLists
 from docmill.tasks.parse.trees import whole

@@ -15,8 +15,7 @@ from docmill.tasks.sources.connectors.contract import OwnConnector, SourceItem, 
 from docmill.tasks.sources.connectors.source_settings import WATCH_S, SourceSettings
 from docmill.tasks.sources.connectors.spool import Spool
 from docmill.tasks.sources.connectors.texts import Names
-from docmill.tasks.sources.web.page_marks import PageMarks
-from docmill.tasks.sources.web.web_client import WebClient, refused
+from docmill.tasks.sources.web.web_client import PageMarks, WebClient, refused
 from docmill.tasks.sources.web.web_pages import canonical
 
 _MOST_BYTES = 50_000_000

@@ -18,8 +18,16 @@ from docmill.tasks.sources.connectors.contract import OwnConnector, SourceItem, 
 from docmill.tasks.sources.connectors.source_settings import WATCH_S, SourceSettings
 from docmill.tasks.sources.connectors.spool import Spool
 from docmill.tasks.sources.connectors.texts import Names
-from docmill.tasks.sources.web.page_marks import PageMarks
-from docmill.tasks.sources.web.web_client import AGENT, REDIRECTS, WebAnswer, WebClient, refused, told_ns, unpacked
+from docmill.tasks.sources.web.web_client import (
+    AGENT,
+    REDIRECTS,
+    PageMarks,
+    WebAnswer,
+    WebClient,
+    refused,
+    told_ns,
+    unpacked,
+)
 from docmill.tasks.sources.web.web_pages import (
     Robots,
     Sitemap,

@@ -14,8 +14,7 @@ from docmill.tasks.split.parts.part import Part
 from docmill.tasks.split.parts.usual_options import Code, Recursive
 from docmill.tasks.split.spans.leads import with_leads
 from docmill.tasks.split.spans.line_cuts import code_lines
-from docmill.tasks.split.spans.merge_pieces import merge
-from docmill.tasks.split.spans.pieces import BARRIER, BLOCK, GLUE, HEADING, ITEM, LEAD, Piece, cut, fit
+from docmill.tasks.split.spans.pieces import BARRIER, BLOCK, GLUE, HEADING, ITEM, LEAD, Piece, cut, fit, merge
 from docmill.tasks.split.spans.sizing import Room
 from docmill.tasks.split.spans.span import Span
 from docmill.tasks.split.syntax.definitions import code_within, definitions_of

@@ -12,8 +12,7 @@ from docmill.tasks.split.general.structure import structure_pieces
 from docmill.tasks.split.parts.lines import lines
 from docmill.tasks.split.parts.part import Part
 from docmill.tasks.split.parts.usual_options import Page, Slides
-from docmill.tasks.split.spans.merge_pieces import Allow, merge
-from docmill.tasks.split.spans.pieces import BARRIER, HEADING, Piece
+from docmill.tasks.split.spans.pieces import BARRIER, HEADING, Allow, Piece, merge
 from docmill.tasks.split.spans.sizing import Room
 from docmill.tasks.split.spans.span import Span
 

@@ -9,12 +9,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from docmill.tasks.split.parts.blocks import Block, blocks
-from docmill.tasks.split.parts.options import Options, option
 from docmill.tasks.split.parts.part import Part
+from docmill.tasks.split.parts.strategy_options import Options, option
 from docmill.tasks.split.spans.leads import with_leads
 from docmill.tasks.split.spans.line_cuts import code_lines, rows_and_header, rules
-from docmill.tasks.split.spans.merge_pieces import merge
-from docmill.tasks.split.spans.pieces import BARRIER, BLOCK, GLUE, ITEM, SENTENCE, Piece, cut, fit_all
+from docmill.tasks.split.spans.pieces import BARRIER, BLOCK, GLUE, ITEM, SENTENCE, Piece, cut, fit_all, merge
 from docmill.tasks.split.spans.prose import prose_cuts
 from docmill.tasks.split.spans.sizing import Room
 from docmill.tasks.split.spans.span import Span

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from docmill.storage.errors import ConfigError
 from docmill.tasks.split.general.recursive import cut_at
 from docmill.tasks.split.parts.blocks import stretches
-from docmill.tasks.split.parts.options import Options, option
 from docmill.tasks.split.parts.part import Part
+from docmill.tasks.split.parts.strategy_options import Options, option
 from docmill.tasks.split.spans.pieces import BLOCK, Piece, cut, fit
 from docmill.tasks.split.spans.prose import prose_cuts
 from docmill.tasks.split.spans.sizing import Room

@@ -12,7 +12,6 @@ from docmill.tasks.split.parts.part import Part
 from docmill.tasks.split.parts.usual_options import Structure
 from docmill.tasks.split.spans.leads import led
 from docmill.tasks.split.spans.line_cuts import code_lines, table_rows
-from docmill.tasks.split.spans.merge_pieces import Allow, merge
 from docmill.tasks.split.spans.pieces import (
     BARRIER,
     BLOCK,
@@ -21,10 +20,12 @@ from docmill.tasks.split.spans.pieces import (
     ITEM,
     LEAD,
     NESTED,
+    Allow,
     Cutter,
     Piece,
     cut,
     fit_all,
+    merge,
 )
 from docmill.tasks.split.spans.prose import prose_cuts
 from docmill.tasks.split.spans.sizing import Room

@@ -15,8 +15,8 @@ from typing import Literal, Self, get_args
 from docmill.storage.errors import ConfigError
 from docmill.tasks.counting.tokens import Tokens, word_bounds
 from docmill.tasks.split.parts.blocks import runs, stretches
-from docmill.tasks.split.parts.options import MIN_SIZE, Options, check_whole, option
 from docmill.tasks.split.parts.part import Part
+from docmill.tasks.split.parts.strategy_options import MIN_SIZE, Options, check_whole, option
 from docmill.tasks.split.spans.pieces import SENTENCE, best_cut
 from docmill.tasks.split.spans.prose import prose_cuts
 from docmill.tasks.split.spans.sizing import CHARACTERS_PER_TOKEN, Room

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from docmill.tasks.parse.titles.labels import is_caption
+from docmill.tasks.parse.caption_labels import is_caption
 from docmill.tasks.split.parts.part import LEFT_OUT, Part
 from docmill.tasks.split.spans.span import Span, trim
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from docmill.storage.schema import Element, Parsed
-from docmill.tasks.parse.titles.labels import LONGEST, is_caption, names_table
+from docmill.tasks.parse.caption_labels import LONGEST, is_caption, names_table
 
 _PROSE = ("paragraph", "text", "quote")
 _CAPTIONED = ("table", "figure")

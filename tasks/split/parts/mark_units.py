@@ -7,8 +7,7 @@ from typing import NamedTuple
 from docmill.tasks.split.parts.blocks import stretches
 from docmill.tasks.split.parts.part import Part
 from docmill.tasks.split.spans.leads import led
-from docmill.tasks.split.spans.merge_pieces import merge
-from docmill.tasks.split.spans.pieces import BARRIER, BLOCK, GLUE, Cutter, Piece, cut, fit
+from docmill.tasks.split.spans.pieces import BARRIER, BLOCK, GLUE, Cutter, Piece, cut, fit, merge
 from docmill.tasks.split.spans.prose import prose_cuts
 from docmill.tasks.split.spans.sizing import Room
 from docmill.tasks.split.spans.span import Span

@@ -6,7 +6,7 @@ They are here, and not beside the code that splits: a run that finds nothing new
 from dataclasses import dataclass
 
 from docmill.storage.errors import ConfigError
-from docmill.tasks.split.parts.options import MAX_SIZE, Options, option
+from docmill.tasks.split.parts.strategy_options import MAX_SIZE, Options, option
 
 _MAX_SEPARATORS = 12  # each needs its own seam between `LINE` and `BLOCK`, where there are 16
 _MOST_ROWS = 10_000  # a chunk of the greatest size has fewer

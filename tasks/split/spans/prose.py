@@ -2,7 +2,7 @@
 
 import re
 
-from docmill.storage.search.sentences.sentence_starts import ends_on_purpose, sentence_starts
+from docmill.storage.search.sentences.sentence_spans import ends_on_purpose, sentence_starts
 from docmill.tasks.split.spans.pieces import LINE, PART, SENTENCE, WORD
 from docmill.tasks.split.spans.span import Span
 

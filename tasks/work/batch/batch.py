@@ -1,10 +1,7 @@
 """Batch: turn some files from bytes into staged chunks, and answer what splitting and contexts ask of models."""
 
-import fcntl
-import json
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
@@ -13,24 +10,19 @@ import pyarrow as pa
 
 from docmill.storage.arrow_schema import to_table
 from docmill.storage.errors import Rejected
-from docmill.storage.files import write_whole
 from docmill.storage.keys import key_of
 from docmill.storage.snapshots.artifacts.packs import Packs, decode_parsed, pack_figures, pack_texts
 from docmill.storage.snapshots.artifacts.staging import DOCUMENTS, DRAFTS, write_batch
-from docmill.tasks.archive.archive_options import ArchiveOptions
-from docmill.tasks.archive.contents import Place
-from docmill.tasks.archive.laid_members import DONE
-from docmill.tasks.archive.listing import extract
 from docmill.tasks.parse.formats import FORMATS
-from docmill.tasks.paths.local_file import LocalFile
 from docmill.tasks.split.parts.lookup import Lookup
 from docmill.tasks.work.batch.embed import HERE, Encoding
 from docmill.tasks.work.batch.orders import load_order, passwords_of
 from docmill.tasks.work.batch.resolve_lookups import LookupSources, ModelQuestions, answer
+from docmill.tasks.work.batch.unpack import unpack
 from docmill.tasks.work.document.process import PhaseSeconds, WorkRequest, WorkResult, process_document, reject
 from docmill.tasks.work.document.recipe import WITH, Recipe, suffix_of
 from docmill.tasks.work.document.work_item import WorkItem
-from docmill.tasks.work.pool.pool import Pool, shared_pool
+from docmill.tasks.work.pool.pool import shared_pool
 
 _LIGHT_BYTES = 128 << 10
 """Bytes of a light batch. To start a worker takes 0.45 s of CPU time; 54 pages of 67 kB together take 0.3 s."""
@@ -264,53 +256,3 @@ def _key_columns(distinct: Sequence[WorkResult]) -> dict[str, list[Any]]:
         "embedding_key": [own for own, *_ in keys],
         "part_keys": [parts for _, *parts in keys],
     }
-
-
-@dataclass(frozen=True, slots=True)
-class UnpackOrder:
-    """The members of an archive to extract, and their file names in the order's folder."""
-
-    file: LocalFile
-    name: str
-    wanted: tuple[tuple[Place, str], ...]
-    options: ArchiveOptions
-
-
-@dataclass(frozen=True, slots=True)
-class Laying:
-    """What one worker call gets: an order, the folder for its members, and the passwords, which no order holds."""
-
-    task: UnpackOrder
-    folder: Path
-    passwords: tuple[str, ...]
-
-
-def lay(job: Laying) -> None:
-    """Lay the members that an order names; runs in a worker process."""
-    targets = {place: job.folder / name for place, name in job.task.wanted}
-    extract(job.task.file, job.task.name, targets, replace(job.task.options, passwords=job.passwords))
-
-
-def unpack(orders: Sequence[Path], pool: Pool, passwords: tuple[str, ...] = ()) -> None:
-    """Carry out the orders that no other batch has carried out; return when all are.
-
-    The first batch that needs a member unpacks everything requested from its archive. So an archive that can only be
-    read from its beginning is read once, not once a batch.
-    """
-    with ExitStack() as stack:
-        # Every batch takes the locks in the same order, so that no two wait for each other.
-        open_ends = [order for order in sorted(orders) if stack.enter_context(_begun(order))]
-        jobs = [Laying(load_order(order, UnpackOrder), order.parent, passwords) for order in open_ends]
-        for order, result in zip(open_ends, pool.map(lay, jobs), strict=True):
-            why = [result.reason, result.message] if isinstance(result, Rejected) else []
-            # A failure is written down, too: the other batches must not try the same archive again.
-            write_whole(order.parent / DONE, json.dumps(why).encode())
-
-
-@contextmanager
-def _begun(order: Path) -> Iterator[bool]:
-    """Lock an order, and yield whether it is still to be done."""
-    with order.open("rb+") as file:  # NFS and SMB grant an exclusive lock to a file that is open for writing only
-        # Waiting is right: another batch is unpacking what this one needs.
-        fcntl.flock(file, fcntl.LOCK_EX)
-        yield not (order.parent / DONE).exists()

@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 import pyarrow as pa
 
 from docmill.storage.errors import ConfigError
-from docmill.storage.remote.mirror.mirror_folder import open_folder
+from docmill.storage.remote.mirror.open_folder import open_folder
 from docmill.storage.snapshots.history.folder import StoreFolder
 from docmill.tasks.work.pool.plain_json import Readers, Unreadable, decode, encode
 

@@ -12,11 +12,11 @@ from docmill.tasks.chunking.chunk_options import ChunkOptions
 from docmill.tasks.chunking.route import Route, Routed
 from docmill.tasks.counting.tokens import load_tokenizer
 from docmill.tasks.detect.regions import Region, find_regions
-from docmill.tasks.detect.verdict import Verdict, detect
+from docmill.tasks.detect.type_scores import Verdict, detect
 from docmill.tasks.parse.dispatch.file_type import detect_file_type
 from docmill.tasks.parse.dispatch.readers import ChosenReader, reader_name
 from docmill.tasks.parse.dispatch.reading import parse
-from docmill.tasks.parse.format import FileType, ParseOptions
+from docmill.tasks.parse.formats import FileType, ParseOptions
 from docmill.tasks.paths.local_file import LocalFile
 from docmill.tasks.split.parts.lookup import Lookup
 from docmill.tasks.work.document.recipe import Recipe

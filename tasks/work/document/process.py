@@ -14,19 +14,19 @@ from typing import Any, NamedTuple
 from docmill.storage.errors import ConfigError, Rejected
 from docmill.storage.keys import hash_bytes
 from docmill.storage.schema import OCR_PAGES, Draft, Element, Parsed, StagedDocument
+from docmill.storage.search.keywords.analysis.language_detection import written_language
 from docmill.storage.search.keywords.analysis.language_tags import READ_AS, primary_tag
-from docmill.storage.search.keywords.analysis.written_language import written_language
-from docmill.tasks.archive.laid_members import why_missing
+from docmill.tasks.archive.contents import why_missing
 from docmill.tasks.chunking.chunk import chunk_regions, plugins_in, vector_keys
 from docmill.tasks.chunking.route import Routed
 from docmill.tasks.counting.tokens import load_tokenizer
 from docmill.tasks.detect.regions import find_regions
-from docmill.tasks.detect.verdict import Verdict, detect
+from docmill.tasks.detect.type_scores import Verdict, detect
 from docmill.tasks.model.prompt import Prompt
 from docmill.tasks.parse.dispatch.file_type import detect_file_type
 from docmill.tasks.parse.dispatch.readers import ChosenReader, parser_name, reader_name
 from docmill.tasks.parse.dispatch.reading import parse
-from docmill.tasks.parse.format import FileType
+from docmill.tasks.parse.formats import FileType
 from docmill.tasks.parse.metadata import Facts, facts_of
 from docmill.tasks.parse.pictures.album import MAX_BYTES, MOST_BYTES
 from docmill.tasks.parse.titles.own_title import COVER, cover

@@ -40,8 +40,7 @@ from docmill.tasks.chunking.route import OWN_KEY, Route, RouteTable
 from docmill.tasks.context.contextualizers import CONTEXTUALIZERS
 from docmill.tasks.parse.dispatch.parsers import format_of_suffix, plugged
 from docmill.tasks.parse.dispatch.readers import ReaderTable, may_be_scanned, parser_key
-from docmill.tasks.parse.format import FILE_TYPE_VERSION, FileType, ParseOptions
-from docmill.tasks.parse.formats import FORMATS
+from docmill.tasks.parse.formats import FILE_TYPE_VERSION, FORMATS, FileType, ParseOptions
 from docmill.tasks.parse.pdf.ocr_engines import RAPIDOCR, TESSERACT
 from docmill.tasks.paths.content import FileContent
 from docmill.tasks.split.strategies import SPLITTERS

@@ -4,7 +4,7 @@ from docmill.tasks.counting.counter import counter_of
 from docmill.tasks.counting.tokens import load_tokenizer
 from docmill.tasks.parse.dispatch.file_type import detect_file_type, format_of_name
 from docmill.tasks.parse.dispatch.reading import parse
-from docmill.tasks.parse.format import ParseOptions
+from docmill.tasks.parse.formats import ParseOptions
 from docmill.tasks.work.document import process  # noqa: F401  all that follows the parser
 
 _SAMPLES = {

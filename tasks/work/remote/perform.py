@@ -27,7 +27,7 @@ from docmill.storage.search.encode.encoder import Window, load_encoder
 from docmill.storage.search.encode.model_spaces import tokenizer_dir
 from docmill.storage.snapshots.artifacts.late_vectors import encode_windows, keys_of
 from docmill.storage.snapshots.artifacts.packs import pack_embeddings, write_pack
-from docmill.tasks.archive.holding import head_bytes, held_by
+from docmill.tasks.archive.kinds import head_bytes, held_by
 from docmill.tasks.counting.counter import counter_of
 from docmill.tasks.counting.encodings import counting_folder
 from docmill.tasks.counting.tokens import load_tokenizer

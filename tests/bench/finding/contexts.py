@@ -44,12 +44,12 @@ from docmill.tasks.chunking.route import Route, Routed
 from docmill.tasks.chunking.windows import windows
 from docmill.tasks.counting.tokens import Tokens
 from docmill.tasks.detect.regions import Region
-from docmill.tasks.detect.verdict import Verdict
+from docmill.tasks.detect.type_scores import Verdict
 from docmill.tasks.evaluate.bootstrap import difference
 from docmill.tasks.evaluate.overlap import Passage, length, overlap, shared
 from docmill.tasks.parse.dispatch.file_type import detect_file_type
 from docmill.tasks.parse.dispatch.reading import parse
-from docmill.tasks.parse.format import ParseOptions
+from docmill.tasks.parse.formats import ParseOptions
 from docmill.tasks.split.spans.span import Span
 from tests.bench.finding.quality import LIMIT, LONGEST, MODEL, TOKENIZER, Store, truncated
 from tests.bench.sets.public import read_beir, read_excerpts

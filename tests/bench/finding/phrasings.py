@@ -16,7 +16,7 @@ from tempfile import TemporaryDirectory
 
 from docmill.storage.snapshots.history import snapshots
 from docmill.storage.snapshots.read.store import open_store
-from docmill.tasks.context.contextualizer import PHRASED
+from docmill.tasks.context.contextualizers import PHRASED
 from tests.bench.finding import retrieval
 from tests.bench.finding.remembering import remember
 from tests.bench.finding.results import Results, rows

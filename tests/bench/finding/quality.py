@@ -33,13 +33,13 @@ from docmill.tasks.chunking.chunk_options import ChunkOptions
 from docmill.tasks.chunking.route import Route, Routed
 from docmill.tasks.counting.tokens import load_tokenizer
 from docmill.tasks.detect.regions import Region
-from docmill.tasks.detect.verdict import Verdict
+from docmill.tasks.detect.type_scores import Verdict
 from docmill.tasks.evaluate.overlap import Passage, overlap, precision_omega
 from docmill.tasks.model.client import ModelAccess
 from docmill.tasks.model.completion import ModelOptions
 from docmill.tasks.parse.dispatch.file_type import detect_file_type
 from docmill.tasks.parse.dispatch.reading import parse
-from docmill.tasks.parse.format import ParseOptions
+from docmill.tasks.parse.formats import ParseOptions
 from docmill.tasks.split.parts.lookup import Lookup
 from docmill.tasks.split.strategies import SPLITTERS
 from docmill.tasks.work.batch.resolve_lookups import LookupSources, ModelQuestions, answer, vectors_of

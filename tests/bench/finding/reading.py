@@ -21,7 +21,7 @@ from docmill.tasks.counting.tokens import load_tokenizer
 from docmill.tasks.detect.regions import find_regions
 from docmill.tasks.parse.dispatch.file_type import detect_file_type
 from docmill.tasks.parse.dispatch.reading import parse
-from docmill.tasks.parse.format import ParseOptions
+from docmill.tasks.parse.formats import ParseOptions
 from docmill.tasks.work.document.recipe import Recipe
 from tests.bench.table import Figure, show
 

@@ -35,10 +35,10 @@ from docmill.tasks.chunking.route import Route, Routed
 from docmill.tasks.counting.counter import counter_of
 from docmill.tasks.counting.tokens import load_tokenizer
 from docmill.tasks.detect.regions import Region
-from docmill.tasks.detect.verdict import Verdict
+from docmill.tasks.detect.type_scores import Verdict
 from docmill.tasks.parse.dispatch.file_type import detect_file_type
 from docmill.tasks.parse.dispatch.reading import parse
-from docmill.tasks.parse.format import FileType, ParseOptions
+from docmill.tasks.parse.formats import FileType, ParseOptions
 from docmill.tasks.split.parts.lookup import Lookup, Vector
 from docmill.tasks.split.parts.part import LEFT_OUT
 from docmill.tasks.split.spans.pieces import SENTENCE

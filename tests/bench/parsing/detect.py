@@ -17,10 +17,10 @@ from typing import NamedTuple
 from docmill.storage.errors import Rejected
 from docmill.storage.keys import key_of
 from docmill.tasks.detect.content_types import CONTENT_TYPES
-from docmill.tasks.detect.verdict import detect
+from docmill.tasks.detect.type_scores import detect
 from docmill.tasks.parse.dispatch.file_type import detect_file_type
 from docmill.tasks.parse.dispatch.reading import parse
-from docmill.tasks.parse.format import ParseOptions
+from docmill.tasks.parse.formats import ParseOptions
 
 ACCEPTED = {
     "api_reference": ("reference",),

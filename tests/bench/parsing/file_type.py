@@ -13,7 +13,7 @@ from zlib import crc32
 from docmill.storage.errors import Rejected
 from docmill.tasks.parse.dispatch.file_type import detect_file_type
 from docmill.tasks.parse.formats import FORMATS
-from docmill.tasks.parse.languages import BY_SUFFIX
+from docmill.tasks.parse.programming_languages import BY_SUFFIX
 from tests.bench.table import Figure, show
 
 WRONG = (".pdf", ".docx", ".html", ".py", ".json", ".csv", ".xml", ".eml", ".txt", ".md")

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from docmill.storage.keys import key_of
 from docmill.tasks.parse.dispatch.reading import parse
-from docmill.tasks.parse.format import FileType, ParseOptions
+from docmill.tasks.parse.formats import FileType, ParseOptions
 from tests.bench.table import Figure, show
 
 _SIGNS = re.compile(r"[\W_]+")

@@ -16,7 +16,7 @@ from markdown_it import MarkdownIt
 
 from docmill.storage.errors import Rejected
 from docmill.tasks.parse.dispatch.reading import parse
-from docmill.tasks.parse.format import FileType, ParseOptions
+from docmill.tasks.parse.formats import FileType, ParseOptions
 from tests.bench.table import Figure, show
 
 CORPUS = Path(__file__).parents[2] / "corpus"

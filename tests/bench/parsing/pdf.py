@@ -17,7 +17,7 @@ import pypdfium2
 
 from docmill.storage.errors import Rejected
 from docmill.tasks.parse.dispatch.reading import parse
-from docmill.tasks.parse.format import FileType, ParseOptions
+from docmill.tasks.parse.formats import FileType, ParseOptions
 from tests.bench.table import Figure, show
 
 BOUND = 2.2

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from docmill.storage.schema import Element, Parsed
 from docmill.tasks.parse.dispatch.reading import parse
-from docmill.tasks.parse.format import FileType, ParseOptions
+from docmill.tasks.parse.formats import FileType, ParseOptions
 from tests.bench.table import Figure, show
 
 KINDS = ("title", "paragraph", "list_item", "code", "row")

@@ -7,7 +7,7 @@ from pathlib import Path
 from docmill.storage.errors import Rejected
 from docmill.tasks.parse.dispatch.file_type import detect_file_type
 from docmill.tasks.parse.dispatch.reading import parse
-from docmill.tasks.parse.format import ParseOptions
+from docmill.tasks.parse.formats import ParseOptions
 
 
 @dataclass(frozen=True, slots=True)

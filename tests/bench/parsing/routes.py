@@ -36,7 +36,7 @@ from docmill.tasks.evaluate.overlap import Passage, overlap
 from docmill.tasks.evaluate.questions import Question, load_questions
 from docmill.tasks.parse.dispatch.file_type import detect_file_type
 from docmill.tasks.parse.dispatch.reading import parse
-from docmill.tasks.parse.format import ParseOptions
+from docmill.tasks.parse.formats import ParseOptions
 from tests.bench.finding.contexts import Asked, Collection, found_by, index
 from tests.bench.finding.quality import Store as Vectors
 from tests.bench.parsing.detect import ACCEPTED

@@ -20,7 +20,7 @@ from lxml import etree
 
 from docmill.tasks.parse.dispatch.file_type import detect_file_type
 from docmill.tasks.parse.dispatch.reading import parse
-from docmill.tasks.parse.format import ParseOptions
+from docmill.tasks.parse.formats import ParseOptions
 from tests.bench.table import Figure, show
 
 Relations = Counter[tuple[str, str, bool]]

@@ -11,7 +11,7 @@ from typing import Any
 from docmill.tasks.evaluate.overlap import Passage
 from docmill.tasks.parse.dispatch.file_type import detect_file_type
 from docmill.tasks.parse.dispatch.reading import parse
-from docmill.tasks.parse.format import ParseOptions
+from docmill.tasks.parse.formats import ParseOptions
 from tests.bench.sets.collection import Asked, Collection
 
 

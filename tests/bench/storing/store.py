@@ -23,7 +23,7 @@ import pyarrow as pa
 from docmill.storage.arrow_schema import CHUNKS, DOCUMENTS, REJECTS, RUNS, from_table
 from docmill.storage.files import write_immutable
 from docmill.storage.keys import chunk_keys, document_key, embedding_key, key_of
-from docmill.storage.remote.mirror.mirror_folder import open_folder
+from docmill.storage.remote.mirror.open_folder import open_folder
 from docmill.storage.schema import Parsed, RunRow
 from docmill.storage.schema_evolution import conform
 from docmill.storage.search.encode.space import BFLOAT16, FLOAT32, EmbeddingSpace, describe_model

@@ -21,8 +21,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from docmill.storage.exports.by_address import destination_of
 from docmill.storage.exports.columns import row_schema
+from docmill.storage.exports.export import destination_of
 from docmill.storage.exports.stamp import Revision, Stamp
 from docmill.storage.search.vectors import vectors as lance_vectors
 from docmill.storage.search.vectors.vectors import VectorIndex

@@ -12,7 +12,7 @@ from docmill.storage.errors import QueryError
 from docmill.storage.snapshots.read.store import Store
 from docmill.tasks.evaluate.judgement_questions import SHARE, as_csv, questions_of
 from docmill.tasks.evaluate.questions import Question, Target, load_questions
-from docmill.tasks.evaluate.ranking import holds
+from docmill.tasks.evaluate.retrieval_measures import holds
 from tests.kit.workbench import MakeBench, Workbench
 
 TEXT = "Press the red button twice. Wait until the lamp is steady. Then close the lid. Send the station away."

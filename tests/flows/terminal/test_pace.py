@@ -7,9 +7,8 @@ from pathlib import Path
 import pytest
 
 import docmill
-from docmill.flows.runs import pace
-from docmill.flows.runs.pace import Pace
-from docmill.flows.runs.phases import EMBED, PARSE, Phase
+from docmill.flows.runs import phases
+from docmill.flows.runs.phases import EMBED, PARSE, Pace, Phase
 from tests.kit.fake_encoder import NAME
 from tests.kit.workbench import Workbench
 
@@ -45,7 +44,7 @@ def test_what_is_embedded_beside_the_parsers_is_no_time_of_the_parse_phase(
     monkeypatch.setattr(backlog, "EMBED_CHUNKS", 1)  # the first batch is enough for an order
     monkeypatch.setattr(batches, "BATCH_DOCUMENTS", 4)
     monkeypatch.setattr(staging, "_FIRST_TEXTS", 1)
-    monkeypatch.setattr(pace, "LOOK_S", 0.01)
+    monkeypatch.setattr(phases, "LOOK_S", 0.01)
     parsed, looked = threading.Event(), threading.Event()
     written = staging._write
 

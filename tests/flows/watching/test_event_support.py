@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from docmill.flows.watching.observer import Mount, deaf
+from docmill.flows.watching.folder_events import Mount, deaf
 
 TABLE = r"""22 27 0:21 / /proc rw,relatime - proc proc rw
 27 1 254:0 / / rw,relatime - ext4 /dev/vda rw,discard

@@ -12,7 +12,7 @@ import pytest
 
 from docmill.flows.runs.run_options import RunOptions
 from docmill.flows.watching.watch_options import WatchOptions
-from docmill.storage.remote.mirror.mirror_folder import open_folder
+from docmill.storage.remote.mirror.open_folder import open_folder
 from docmill.storage.snapshots.clean.verify import verify
 from docmill.storage.snapshots.tables.tables import read_table
 from tests.flows.watching.watching import Watching

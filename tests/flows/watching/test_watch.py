@@ -211,9 +211,9 @@ def test_stores_within_the_source_start_no_runs(bench: Workbench) -> None:
 
 
 def test_lost_events_are_made_up_for(bench: Workbench, monkeypatch: pytest.MonkeyPatch) -> None:
-    from docmill.flows.watching import observer
+    from docmill.flows.watching.folder_events import FolderEvents
 
-    monkeypatch.setattr(observer.FolderEvents, "_matters", lambda *_: False)
+    monkeypatch.setattr(FolderEvents, "_matters", lambda *_: False)
     with Watching(bench, options=WatchOptions(debounce_s=0.05, poll_s=60, every_s=0.5)) as watch:
         bench.write({"rook.md": "# Rook\n"})
         watch.until(lambda: "rook.md" in uris(bench))
@@ -242,12 +242,12 @@ def test_an_object_store_is_polled(remote_source: str, bench: Workbench) -> None
 
 
 def test_the_system_may_lack_watches(bench: Workbench, monkeypatch: pytest.MonkeyPatch) -> None:
-    from docmill.flows.watching import observer
+    from docmill.flows.watching import watch as watching
 
     def refuse(*_: object) -> object:
         raise OSError(28, "OS file watch limit reached")
 
-    monkeypatch.setattr(observer, "FolderEvents", refuse)
+    monkeypatch.setattr(watching, "FolderEvents", refuse)
     with Watching(bench) as watch:
         assert "watch limit" in watch.observer.watched[0].why_polled
         bench.write({"rook.md": "# Rook\n"})

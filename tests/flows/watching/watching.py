@@ -11,8 +11,7 @@ from docmill.flows.config.settings import Settings
 from docmill.flows.prefect.run_on_engine import start_run
 from docmill.flows.runs.report import Report
 from docmill.flows.runs.run_options import RunOptions
-from docmill.flows.watching.observer import Observer
-from docmill.flows.watching.watch import WatchLoop
+from docmill.flows.watching.watch import Observer, WatchLoop
 from docmill.flows.watching.watch_options import WatchOptions
 from tests.kit.fake_encoder import NAME
 from tests.kit.workbench import Workbench, summary

@@ -10,7 +10,7 @@ from docmill.flows.runs.engine import LocalEngine
 from docmill.flows.runs.phases import Phase
 from docmill.flows.runs.pipeline import ingest
 from docmill.flows.runs.report import Report
-from docmill.storage.remote.mirror.mirror_folder import open_folder
+from docmill.storage.remote.mirror.open_folder import open_folder
 from docmill.storage.snapshots.tables.tables import read_table
 from tests.kit.fake_encoder import NAME
 from tests.kit.workbench import Workbench

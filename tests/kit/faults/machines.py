@@ -15,8 +15,7 @@ from typing import Any
 
 from distributed import Client
 
-from docmill.flows.cluster.dask_cluster import security_of
-from docmill.flows.cluster.dask_processes import SCHEDULER_ENVIRONMENT, scheduler_command
+from docmill.flows.cluster.dask_cluster import SCHEDULER_ENVIRONMENT, scheduler_command, security_of
 from docmill.flows.config.settings import ClusterSettings
 from tests.kit.faults.cluster_worker import MODEL
 from tests.kit.house import ROOT

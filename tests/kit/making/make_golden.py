@@ -12,7 +12,7 @@ from docmill.storage.errors import Rejected
 from docmill.storage.schema import Element
 from docmill.tasks.parse.dispatch.file_type import detect_file_type
 from docmill.tasks.parse.dispatch.reading import parse
-from docmill.tasks.parse.format import ParseOptions
+from docmill.tasks.parse.formats import ParseOptions
 
 ROOT = Path(__file__).parents[3]
 FOLDER = ROOT / "tests" / "golden"

@@ -13,7 +13,7 @@ from lxml import etree
 
 from docmill.storage.errors import Rejected
 from docmill.tasks.parse.dispatch.reading import parse
-from docmill.tasks.parse.format import FileType, ParseOptions
+from docmill.tasks.parse.formats import FileType, ParseOptions
 from docmill.tasks.parse.formulas import formula_tex
 from docmill.tasks.parse.formulas.formula_tex import fill_mathml, fill_office_formulas
 from tests.kit.writers import figures as writers

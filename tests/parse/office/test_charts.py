@@ -20,7 +20,7 @@ from pptx.util import Inches
 
 from docmill.storage.schema import Parsed
 from docmill.tasks.parse.dispatch.reading import parse
-from docmill.tasks.parse.format import FileType, ParseOptions
+from docmill.tasks.parse.formats import FileType, ParseOptions
 from docmill.tasks.parse.office.sheets import chart as of_charts
 from docmill.tasks.parse.office.sheets import open_objects
 from docmill.tasks.parse.office.sheets.chart import chart_of

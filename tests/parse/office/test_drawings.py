@@ -8,7 +8,7 @@ from docmill.storage.errors import Rejected
 from docmill.storage.schema import Parsed
 from docmill.tasks.parse.dispatch.file_type import detect_file_type
 from docmill.tasks.parse.dispatch.reading import parse
-from docmill.tasks.parse.format import FileType, ParseOptions
+from docmill.tasks.parse.formats import FileType, ParseOptions
 from docmill.tasks.parse.office.flat_document import as_container
 from docmill.tasks.parse.pandoc.word.old_word import draw_old_word
 from docmill.tasks.parse.signatures import binary_kind

@@ -10,7 +10,7 @@ from docx.oxml import parse_xml
 
 from docmill.storage.schema import Parsed
 from docmill.tasks.parse.dispatch.reading import parse
-from docmill.tasks.parse.format import FileType, ParseOptions
+from docmill.tasks.parse.formats import FileType, ParseOptions
 from tests.kit.parsed import found
 
 KIND = "http://schemas.openxmlformats.org/officeDocument/2006/relationships/aFChunk"

@@ -9,7 +9,7 @@ import pytest
 from docmill.storage.schema import Parsed
 from docmill.tasks.parse.dispatch.file_type import detect_file_type
 from docmill.tasks.parse.dispatch.reading import parse
-from docmill.tasks.parse.format import FileType, ParseOptions
+from docmill.tasks.parse.formats import FileType, ParseOptions
 from docmill.tasks.parse.office.sheets.cells import format_kind, shown_number
 
 

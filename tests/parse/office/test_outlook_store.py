@@ -15,7 +15,7 @@ from docmill.tasks.archive.archive_options import ArchiveOptions
 from docmill.tasks.archive.listing import list_contents
 from docmill.tasks.parse.dispatch.file_type import detect_file_type
 from docmill.tasks.parse.dispatch.reading import parse
-from docmill.tasks.parse.format import FileType, ParseOptions
+from docmill.tasks.parse.formats import FileType, ParseOptions
 from docmill.tasks.parse.mail.messages import attachments
 from docmill.tasks.paths.local_file import LocalFile
 from docmill.tasks.sources.listings import Listings

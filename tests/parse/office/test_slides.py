@@ -9,7 +9,7 @@ import pytest
 from docmill.storage.errors import Rejected
 from docmill.storage.schema import Parsed
 from docmill.tasks.parse.dispatch.reading import parse
-from docmill.tasks.parse.format import FileType, ParseOptions
+from docmill.tasks.parse.formats import FileType, ParseOptions
 from docmill.tasks.parse.office.open_xml import read_part
 from tests.kit.making.make_golden import FOLDER
 from tests.kit.writers.workbook import with_members

@@ -13,7 +13,7 @@ from docmill.storage.schema import Parsed
 from docmill.tasks.parse.dispatch import reading
 from docmill.tasks.parse.dispatch.file_type import detect_file_type
 from docmill.tasks.parse.dispatch.reading import parse
-from docmill.tasks.parse.format import FileType, ParseOptions
+from docmill.tasks.parse.formats import FileType, ParseOptions
 from docmill.tasks.parse.office.sheets.cells import format_kind, shown_number
 from tests.kit.writers.binary_workbook import binary_workbook
 from tests.kit.writers.workbook import old_workbook, open_workbook, with_members

@@ -8,7 +8,7 @@ import pytest
 from docmill.storage.errors import Rejected
 from docmill.tasks.parse.dispatch.file_type import detect_file_type
 from docmill.tasks.parse.dispatch.reading import fill_keys, parse
-from docmill.tasks.parse.format import ParseOptions
+from docmill.tasks.parse.formats import ParseOptions
 from tests.kit.making.make_golden import CORPUS, FOLDER
 from tests.kit.workbench import Workbench, summary
 from tests.kit.writers.compound import compound_file

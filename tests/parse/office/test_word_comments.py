@@ -10,7 +10,7 @@ from openpyxl.chart import BarChart, Reference
 from docmill.storage.schema import Parsed
 from docmill.tasks.parse.dispatch.readers import parser_key
 from docmill.tasks.parse.dispatch.reading import parse
-from docmill.tasks.parse.format import FileType, ParseOptions
+from docmill.tasks.parse.formats import FileType, ParseOptions
 from tests.kit.parsed import found
 from tests.kit.writers.workbook import zipped
 

@@ -14,7 +14,7 @@ from lxml import etree
 from docmill.storage.errors import Rejected
 from docmill.storage.schema import Parsed
 from docmill.tasks.parse.dispatch.reading import parse
-from docmill.tasks.parse.format import FileType, ParseOptions
+from docmill.tasks.parse.formats import FileType, ParseOptions
 from docmill.tasks.parse.pandoc.word import word
 from docmill.tasks.parse.pandoc.word.used_styles import keep_used_styles, used_styles, without_unused_styles
 from docmill.tasks.parse.pandoc.word.word import make_lean

@@ -10,7 +10,7 @@ from docx.oxml import parse_xml
 from lxml import etree
 
 from docmill.tasks.parse.dispatch.reading import parse
-from docmill.tasks.parse.format import FileType, ParseOptions
+from docmill.tasks.parse.formats import FileType, ParseOptions
 from docmill.tasks.parse.office.open_xml import read_member
 from docmill.tasks.parse.pandoc.inlines import NUMBER
 from docmill.tasks.parse.pandoc.word.numbering_part import read_numbering

@@ -12,7 +12,7 @@ from docmill.tasks.chunking.chunk import chunk
 from docmill.tasks.chunking.chunk_options import ChunkOptions, chunker_key
 from docmill.tasks.chunking.route import Route
 from docmill.tasks.parse.dispatch.reading import parse
-from docmill.tasks.parse.format import FileType, ParseOptions
+from docmill.tasks.parse.formats import FileType, ParseOptions
 from tests.kit.documents import tokenizer
 
 PROSE = "The water of the upper race turns the wheel, and the wheel turns the stones by a pair of gears made of oak."

@@ -9,7 +9,7 @@ import pytest
 from docmill.storage.errors import Rejected
 from docmill.tasks.parse.dispatch.file_type import detect_file_type
 from docmill.tasks.parse.dispatch.reading import parse
-from docmill.tasks.parse.format import FileType, ParseOptions
+from docmill.tasks.parse.formats import FileType, ParseOptions
 from tests.kit.writers.compound import compound_file
 
 PREVIEW = Path(__file__).parents[2] / "golden" / "pdf" / "columns.pdf"

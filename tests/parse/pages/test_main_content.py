@@ -4,7 +4,7 @@ import pytest
 
 from docmill.storage.schema import Parsed
 from docmill.tasks.parse.dispatch.reading import parse
-from docmill.tasks.parse.format import FileType, ParseOptions
+from docmill.tasks.parse.formats import FileType, ParseOptions
 
 PROSE = "<p>The mill stands on the river below the town, and its wheel has turned there for three hundred years.</p>"
 ARTICLE = f"<div><div>{PROSE * 5}</div></div>"

@@ -6,7 +6,7 @@ from docx import Document
 
 from docmill.storage.schema import Parsed
 from docmill.tasks.parse.dispatch.reading import parse
-from docmill.tasks.parse.format import FileType, ParseOptions
+from docmill.tasks.parse.formats import FileType, ParseOptions
 from tests.kit.pdf_pages import page as page_of_pdf
 from tests.kit.pdf_pages import read
 from tests.kit.writers.pdf import text_width, wrap

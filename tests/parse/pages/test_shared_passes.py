@@ -7,10 +7,10 @@ import pytest
 from docmill.storage.schema import Parsed
 from docmill.tasks.parse.canvas import MOST_LINKS
 from docmill.tasks.parse.dispatch.reading import parse
-from docmill.tasks.parse.format import FileType, ParseOptions
+from docmill.tasks.parse.external_programs import last_line
+from docmill.tasks.parse.formats import FileType, ParseOptions
 from docmill.tasks.parse.passes.numbering import LevelNumbers
 from docmill.tasks.parse.passes.table_rows import MOST_SPANNED, spread
-from docmill.tasks.parse.programs import last_line
 from docmill.tasks.parse.trees import whole, words_in, xml_tree
 
 _ITEM = {"type": "listItem", "content": [{"type": "paragraph", "content": [{"type": "text", "text": "oil"}]}]}

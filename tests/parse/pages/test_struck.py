@@ -4,7 +4,7 @@ import pytest
 
 from docmill.tasks.parse.canvas import struck
 from docmill.tasks.parse.dispatch.reading import parse
-from docmill.tasks.parse.format import FileType, ParseOptions
+from docmill.tasks.parse.formats import FileType, ParseOptions
 
 PAGES = [
     ("<p>Valid from <del>April </del>May.</p>", "Valid from ~~April~~ May."),

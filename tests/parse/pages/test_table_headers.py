@@ -4,7 +4,7 @@ import pytest
 
 from docmill.storage.schema import Parsed
 from docmill.tasks.parse.dispatch.reading import parse
-from docmill.tasks.parse.format import FileType, ParseOptions
+from docmill.tasks.parse.formats import FileType, ParseOptions
 from docmill.tasks.parse.passes.table_rows import column_names, header_depth, is_number, is_year, titles_above
 from docmill.tasks.split.parts.captions import bound_captions
 

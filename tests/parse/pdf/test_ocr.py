@@ -16,7 +16,7 @@ from docmill.storage.sql.document_warnings import warnings_in
 from docmill.tasks.parse.dispatch.file_type import detect_file_type
 from docmill.tasks.parse.dispatch.readers import parser_key
 from docmill.tasks.parse.dispatch.reading import parse
-from docmill.tasks.parse.format import FileType, ParseOptions
+from docmill.tasks.parse.formats import FileType, ParseOptions
 from tests.kit.writers.pdf import Pdf
 
 OCR = ParseOptions(ocr=True)

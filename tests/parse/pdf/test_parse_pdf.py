@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from docmill.storage.errors import Rejected
 from docmill.tasks.parse.dispatch.reading import parse
-from docmill.tasks.parse.format import FileType, ParseOptions
+from docmill.tasks.parse.formats import FileType, ParseOptions
 from docmill.tasks.parse.pdf import pdf_file
 from tests.kit.drawing import examples
 from tests.kit.pdf_pages import LEFT, RIGHT, page, parts, read

@@ -9,7 +9,7 @@ from docmill.storage.errors import Rejected
 from docmill.storage.schema import Parsed
 from docmill.storage.sql.document_warnings import warnings_in
 from docmill.tasks.parse.dispatch.reading import parse
-from docmill.tasks.parse.format import FileType, ParseOptions
+from docmill.tasks.parse.formats import FileType, ParseOptions
 from docmill.tasks.parse.pdf.text.characters import is_nonsense
 from tests.kit.pdf_pages import LEFT, page, parts
 from tests.kit.writers.pdf import HEIGHT, WIDTH, Pdf

@@ -6,7 +6,7 @@ import pytest
 
 from docmill.storage.schema import Parsed
 from docmill.tasks.parse.dispatch.reading import parse
-from docmill.tasks.parse.format import FileType, ParseOptions
+from docmill.tasks.parse.formats import FileType, ParseOptions
 from docmill.tasks.parse.pdf.layout.plots import plots, without_plots
 from docmill.tasks.parse.pdf.text.line import PLAIN, TextLine
 from docmill.tasks.parse.pdf.text.ruling_lines import PageRules

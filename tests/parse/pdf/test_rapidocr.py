@@ -14,7 +14,7 @@ from docmill.flows.config.settings import Settings
 from docmill.storage.schema import Parsed
 from docmill.storage.sql.document_warnings import warnings_in
 from docmill.tasks.parse.dispatch.reading import parse
-from docmill.tasks.parse.format import FileType, ParseOptions
+from docmill.tasks.parse.formats import FileType, ParseOptions
 from docmill.tasks.parse.pdf import ocr_engines
 from docmill.tasks.parse.pdf.ocr_engines import RAPIDOCR, engine_for
 from docmill.tasks.paths.content import FileContent

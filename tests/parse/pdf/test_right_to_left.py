@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from docmill.tasks.parse.dispatch.reading import parse
-from docmill.tasks.parse.format import FileType, ParseOptions
+from docmill.tasks.parse.formats import FileType, ParseOptions
 from docmill.tasks.parse.pdf.text.characters import LEVEL, RAISED
 from docmill.tasks.parse.pdf.text.gaps import groups_of_words
 from docmill.tasks.parse.pdf.text.right_to_left import (

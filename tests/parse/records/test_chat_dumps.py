@@ -10,7 +10,7 @@ from docmill.storage.errors import Rejected
 from docmill.storage.schema import Parsed, reading
 from docmill.tasks.parse.dispatch.file_type import detect_file_type
 from docmill.tasks.parse.dispatch.reading import parse
-from docmill.tasks.parse.format import ParseOptions
+from docmill.tasks.parse.formats import ParseOptions
 from docmill.tasks.parse.records.chat_json import messages_in
 from docmill.tasks.parse.records.chat_log import turns_of
 from docmill.tasks.split.spans.reading_map import reading_of

@@ -7,8 +7,7 @@ import pytest
 
 from docmill.storage.schema import Parsed
 from docmill.tasks.parse.dispatch.file_type import detect_file_type
-from docmill.tasks.parse.format import ParseOptions
-from docmill.tasks.parse.formats import FORMATS
+from docmill.tasks.parse.formats import FORMATS, ParseOptions
 from docmill.tasks.parse.records.chat_json import messages_in
 
 SAID = [

@@ -6,7 +6,7 @@ import pytest
 
 from docmill.storage.sql.document_warnings import messages_of
 from docmill.tasks.parse.dispatch.reading import parse
-from docmill.tasks.parse.format import FileType, ParseOptions
+from docmill.tasks.parse.formats import FileType, ParseOptions
 
 
 @pytest.mark.parametrize(

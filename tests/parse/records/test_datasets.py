@@ -8,7 +8,7 @@ from docmill.storage.errors import Rejected
 from docmill.storage.schema import Parsed
 from docmill.tasks.parse.dispatch.file_type import detect_file_type
 from docmill.tasks.parse.dispatch.reading import parse
-from docmill.tasks.parse.format import FileType, ParseOptions
+from docmill.tasks.parse.formats import FileType, ParseOptions
 from docmill.tasks.parse.records.data_files import MAX_ROWS
 from docmill.tasks.parse.signatures import INSTEAD
 from tests.kit.making.make_golden import FOLDER

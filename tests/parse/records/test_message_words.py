@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from docmill.tasks.parse.dispatch.reading import parse
-from docmill.tasks.parse.format import FileType, ParseOptions
+from docmill.tasks.parse.formats import FileType, ParseOptions
 from docmill.tasks.parse.records.chat_json import further_words
 from tests.kit.parsed import turns
 

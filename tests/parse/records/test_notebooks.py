@@ -7,7 +7,7 @@ import pytest
 
 from docmill.storage.schema import Parsed
 from docmill.tasks.parse.dispatch.reading import parse
-from docmill.tasks.parse.format import FileType, ParseOptions
+from docmill.tasks.parse.formats import FileType, ParseOptions
 
 
 def read(form: str, text: str) -> Parsed:

@@ -7,7 +7,7 @@ import pytest
 
 from docmill.tasks.parse.canvas import Canvas
 from docmill.tasks.parse.dispatch.reading import parse
-from docmill.tasks.parse.format import FileType, ParseOptions
+from docmill.tasks.parse.formats import FileType, ParseOptions
 from docmill.tasks.parse.markup.html.hypertext import page_in
 from docmill.tasks.parse.office.sheets.sheet import CellBudget, Worksheet, draw_sheet
 from docmill.tasks.parse.records.data_files import draw_table

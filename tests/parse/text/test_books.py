@@ -8,7 +8,7 @@ import pytest
 from docmill.storage.errors import Rejected
 from docmill.storage.schema import Parsed
 from docmill.tasks.parse.dispatch.reading import parse
-from docmill.tasks.parse.format import FileType, ParseOptions
+from docmill.tasks.parse.formats import FileType, ParseOptions
 
 CONTAINER = """\
 <container xmlns="urn:oasis:names:tc:opendocument:xmlns:container">

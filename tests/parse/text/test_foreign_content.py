@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from docmill.tasks.parse.format import ParseOptions
+from docmill.tasks.parse.formats import ParseOptions
 from docmill.tasks.parse.markup.html.hypertext import page_tree, parse_html
 from docmill.tasks.parse.records.notebook import parse_notebook
 from tests.kit.drawing import examples

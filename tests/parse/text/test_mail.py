@@ -13,7 +13,7 @@ from docmill.storage.errors import Rejected
 from docmill.storage.schema import Parsed
 from docmill.tasks.parse.dispatch.file_type import detect_file_type
 from docmill.tasks.parse.dispatch.reading import parse
-from docmill.tasks.parse.format import FileType, ParseOptions
+from docmill.tasks.parse.formats import FileType, ParseOptions
 from docmill.tasks.parse.mail.messages import attachments
 from docmill.tasks.parse.mail.mime import decoded, unique_names
 from tests.kit.drawing import examples

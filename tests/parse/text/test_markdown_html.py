@@ -7,7 +7,7 @@ from docmill.tasks.chunking.chunk import chunk
 from docmill.tasks.chunking.chunk_options import ChunkOptions
 from docmill.tasks.chunking.route import Route
 from docmill.tasks.parse.dispatch.reading import parse
-from docmill.tasks.parse.format import FileType, ParseOptions
+from docmill.tasks.parse.formats import FileType, ParseOptions
 from tests.kit.documents import tokenizer
 
 ROWS = "".join(f"<tr><td>Wheel {number}</td><td>{number} m</td></tr>\n" for number in range(40))

@@ -5,7 +5,7 @@ from lxml import etree
 
 from docmill.storage.schema import Parsed
 from docmill.tasks.parse.dispatch.reading import parse
-from docmill.tasks.parse.format import FileType, ParseOptions
+from docmill.tasks.parse.formats import FileType, ParseOptions
 from docmill.tasks.parse.pandoc.formats.odt import keep_used_styles
 from tests.kit.writers.workbook import zipped
 

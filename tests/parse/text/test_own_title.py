@@ -4,7 +4,7 @@ import pytest
 
 from docmill.storage.schema import Parsed
 from docmill.tasks.parse.dispatch.reading import parse
-from docmill.tasks.parse.format import FileType, ParseOptions
+from docmill.tasks.parse.formats import FileType, ParseOptions
 
 PROSE = (
     "The sensor stands on a mast of six metres and measures how deep the snow below it lies, every ten minutes. "

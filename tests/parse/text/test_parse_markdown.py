@@ -9,7 +9,7 @@ from markdown_it.token import Token
 
 from docmill.storage.schema import Element, Parsed
 from docmill.tasks.parse.dispatch.reading import parse
-from docmill.tasks.parse.format import FileType, ParseOptions
+from docmill.tasks.parse.formats import FileType, ParseOptions
 from docmill.tasks.parse.markup.md.block_rules import with_tables
 from docmill.tasks.parse.markup.md.markdown_file import parse_markdown
 from tests.kit.drawing import examples

@@ -22,7 +22,7 @@ from docmill.storage.errors import Rejected
 from docmill.storage.schema import Parsed
 from docmill.tasks.parse.dispatch.parser import faults
 from docmill.tasks.parse.dispatch.reading import parse
-from docmill.tasks.parse.format import FileType, ParseOptions
+from docmill.tasks.parse.formats import FileType, ParseOptions
 from docmill.tasks.parse.metadata import iso_date
 from docmill.tasks.parse.pandoc.process import program
 from docmill.tasks.work.pool.limits import Limits

@@ -5,7 +5,7 @@ import pytest
 from docmill.storage.errors import Rejected
 from docmill.storage.schema import Parsed
 from docmill.tasks.parse.dispatch.reading import parse
-from docmill.tasks.parse.format import FileType, ParseOptions
+from docmill.tasks.parse.formats import FileType, ParseOptions
 from docmill.tasks.parse.pandoc.formats import source_parts
 from docmill.tasks.parse.pandoc.formats.rst_org_latex import read_tex_parts
 from docmill.tasks.parse.pandoc.formats.tex_source import prepared

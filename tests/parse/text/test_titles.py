@@ -9,7 +9,7 @@ from docx import Document
 from docmill.storage.schema import Parsed
 from docmill.tasks.parse.dispatch.parser import faults
 from docmill.tasks.parse.dispatch.reading import parse
-from docmill.tasks.parse.format import FileType, ParseOptions
+from docmill.tasks.parse.formats import FileType, ParseOptions
 from docmill.tasks.split.spans.reading_map import reading_of
 
 PROSE = (

@@ -15,9 +15,9 @@ from typer.testing import CliRunner, Result
 from docmill.flows.cli.app import app
 from docmill.storage.errors import ConfigError, DocmillError
 from docmill.storage.plugins.secret import Secret
-from docmill.storage.plugins.without_secrets import without
 from docmill.tasks.sources.checkpoints import Checkpoints
 from docmill.tasks.sources.discover import open_source
+from docmill.tasks.sources.plugin_source import without
 from docmill.tasks.sources.source import DiscoverOptions
 from tests.kit.fake_encoder import NAME
 from tests.plugins.distributions import write_distribution

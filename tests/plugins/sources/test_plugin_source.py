@@ -11,7 +11,7 @@ import pytest
 
 from docmill.flows.config.settings import Settings
 from docmill.flows.runs.report import Report
-from docmill.flows.watching.observer import Observer
+from docmill.flows.watching.watch import Observer
 from docmill.flows.watching.watch_options import WatchOptions
 from docmill.plugins import SourceListing
 from docmill.storage.errors import ConfigError, SourceError, Transient

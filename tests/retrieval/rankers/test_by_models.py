@@ -8,7 +8,7 @@ from typer.testing import CliRunner
 
 from docmill.flows.cli.app import app
 from docmill.storage.errors import NoWordings
-from docmill.storage.remote.mirror.mirror_folder import open_folder
+from docmill.storage.remote.mirror.open_folder import open_folder
 from docmill.storage.schema import indexed_text
 from docmill.storage.search.encode.space import model_dir
 from docmill.tasks.model.client import ModelAccess

@@ -19,7 +19,7 @@ from docmill.flows.config.settings import EmbeddingSettings, Settings
 from docmill.flows.maintenance.erase import erase
 from docmill.storage.errors import BudgetReached, ConfigError, DocmillError, StoreError, Terminal, Transient
 from docmill.storage.process.client_errors import RETRIES
-from docmill.storage.remote.mirror.mirror_folder import open_folder
+from docmill.storage.remote.mirror.open_folder import open_folder
 from docmill.storage.search.encode.api import api_address, embedding_server, kept_vectors
 from docmill.storage.search.encode.api.api_address import OTHER_LIMIT, OWN_LIMIT, ApiAddress, allowed, parse_address
 from docmill.storage.search.encode.api.kept_vectors import KEPT, Keeping, KeptVectors
@@ -433,7 +433,7 @@ def test_a_reembed_counts_in_the_costs_and_stops_at_the_limit(
 def test_what_a_killed_run_has_paid_is_in_the_costs(bench: Workbench) -> None:
     program = f"""
 import os
-from docmill.storage.remote.mirror.mirror_folder import open_folder
+from docmill.storage.remote.mirror.open_folder import open_folder
 from docmill.tasks.model.embedding_costs import Payment, payer_of
 payer = payer_of(Payment(open_folder({str(bench.root)!r}), "killed", "openai/loopback", 2.0))
 payer.admit(10)

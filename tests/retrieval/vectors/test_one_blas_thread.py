@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from threadpoolctl import ThreadpoolController
 
-from docmill.storage.process.one_blas_thread import _own_limit, one_blas_thread
+from docmill.storage.process.library_threads import _own_limit, one_blas_thread
 
 FAR = 3  # threads, more than this limit's 1 and another number than that of most machines
 

@@ -14,7 +14,7 @@ from docmill.flows.config.settings import Settings
 from docmill.storage.arrow_schema import CHUNKS
 from docmill.storage.errors import ConfigError
 from docmill.storage.keys import embedding_key
-from docmill.storage.remote.mirror.mirror_folder import open_folder
+from docmill.storage.remote.mirror.open_folder import open_folder
 from docmill.storage.schema import Parsed, indexed_text, part_readings, part_texts
 from docmill.storage.search.encode import encoder, space
 from docmill.storage.search.encode.encoder import load_encoder

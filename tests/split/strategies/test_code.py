@@ -8,7 +8,7 @@ from docmill.storage.schema import Draft, Element, Parsed
 from docmill.tasks.chunking.chunk import chunk
 from docmill.tasks.chunking.chunk_options import ChunkOptions
 from docmill.tasks.chunking.route import Route
-from docmill.tasks.parse.languages import LANGUAGES
+from docmill.tasks.parse.programming_languages import LANGUAGES
 from docmill.tasks.split.syntax import grammars
 from docmill.tasks.split.syntax.definitions import definitions_of
 from docmill.tasks.split.syntax.grammars import GRAMMARS, known, syntax_of

@@ -16,7 +16,7 @@ from docmill.flows.config.settings import Settings
 from docmill.flows.maintenance.erase import erase
 from docmill.storage import failpoints
 from docmill.storage.errors import QueryError
-from docmill.storage.remote.mirror.mirror_folder import open_folder
+from docmill.storage.remote.mirror.open_folder import open_folder
 from docmill.storage.snapshots.change.restoring import undelete
 from docmill.storage.snapshots.change.tagging import set_tag
 from docmill.storage.snapshots.clean.compact import compact

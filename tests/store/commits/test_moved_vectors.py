@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 
 from docmill.storage.errors import StoreError
-from docmill.storage.remote.mirror.mirror_folder import open_folder
+from docmill.storage.remote.mirror.open_folder import open_folder
 from docmill.storage.search.vectors.vectors import VectorIndex
 from docmill.storage.snapshots.artifacts.multi_vector_rows import KEYS
 from docmill.storage.snapshots.artifacts.packs import Packs

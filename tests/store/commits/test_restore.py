@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 from docmill.flows.cli.app import app
 from docmill.storage import failpoints
 from docmill.storage.errors import QueryError, StoreError
-from docmill.storage.remote.mirror.mirror_folder import open_folder
+from docmill.storage.remote.mirror.open_folder import open_folder
 from docmill.storage.search.encode import encoder, space
 from docmill.storage.search.encode.space import EmbeddingSpace, describe_model
 from docmill.storage.snapshots.change import candidates

@@ -12,7 +12,7 @@ import pytest
 
 from docmill.storage import failpoints
 from docmill.storage.errors import StoreError
-from docmill.storage.remote.mirror.mirror_folder import open_folder
+from docmill.storage.remote.mirror.open_folder import open_folder
 from docmill.storage.snapshots.change import candidates
 from docmill.storage.snapshots.change.tagging import delete_tag, set_tag
 from docmill.storage.snapshots.clean import verify as verification

@@ -13,7 +13,7 @@ import numpy.typing as npt
 import pytest
 
 from docmill.storage.errors import StoreError
-from docmill.storage.remote.mirror.mirror_folder import open_folder
+from docmill.storage.remote.mirror.open_folder import open_folder
 from docmill.storage.search.encode.encoder import load_encoder
 from docmill.storage.search.keywords import keyword_writer
 from docmill.storage.snapshots.clean.repair import repair

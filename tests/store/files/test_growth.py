@@ -14,7 +14,7 @@ import pytest
 from docmill.storage.arrow_schema import CHUNKS, SCHEMAS
 from docmill.storage.errors import StoreError
 from docmill.storage.files import hash_file
-from docmill.storage.remote.mirror.mirror_folder import open_folder
+from docmill.storage.remote.mirror.open_folder import open_folder
 from docmill.storage.schema import EVERYONE
 from docmill.storage.schema_evolution import blank, blank_sql, conform
 from docmill.storage.snapshots.artifacts import staging

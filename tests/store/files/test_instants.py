@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from docmill.storage.instants import INSTANT, instant, instants, with_instants
-from docmill.storage.remote.mirror.mirror_folder import open_folder
+from docmill.storage.remote.mirror.open_folder import open_folder
 from docmill.storage.snapshots.read.facets import facet_counts
 from docmill.storage.snapshots.tables.tables import read_table
 from docmill.storage.snapshots.write.current_folder import publish

@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 
 from docmill.storage.errors import Locked
-from docmill.storage.remote.mirror.mirror_folder import open_folder
+from docmill.storage.remote.mirror.open_folder import open_folder
 
 _HOLD = """
 import sys, time
 from pathlib import Path
-from docmill.storage.remote.mirror.mirror_folder import open_folder
+from docmill.storage.remote.mirror.open_folder import open_folder
 with open_folder(Path(sys.argv[1])).lock():
     print("held", flush=True)
     time.sleep(60)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from docmill.storage.address import at_hand
-from docmill.storage.remote.mirror.mirror_folder import open_folder
+from docmill.storage.remote.mirror.open_folder import open_folder
 from tests.kit.workbench import Workbench
 
 pytestmark = pytest.mark.usefixtures("fake_model")

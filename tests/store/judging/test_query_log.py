@@ -14,7 +14,7 @@ from docmill.storage.snapshots.clean.repair import repair
 from docmill.storage.snapshots.clean.verify import verify
 from docmill.storage.snapshots.history import query_log
 from docmill.storage.snapshots.history.query_log import LogBounds, LoggedQuery
-from docmill.storage.snapshots.read.asked_queries import frequent, gaps_of
+from docmill.storage.snapshots.read.query_analysis import frequent, gaps_of
 from docmill.storage.snapshots.read.store import open_store
 from tests.kit.workbench import MakeBench, Workbench
 

@@ -7,7 +7,7 @@ import numpy.typing as npt
 import pytest
 
 from docmill.storage.errors import StoreError
-from docmill.storage.remote.mirror.mirror_folder import open_folder
+from docmill.storage.remote.mirror.open_folder import open_folder
 from docmill.storage.remote.objects.lease import KEY as LEASE
 from docmill.storage.snapshots.clean.compact import vacuum
 from docmill.storage.snapshots.clean.repair import repair

@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from docmill.storage.remote.mirror.mirror_folder import open_folder
+from docmill.storage.remote.mirror.open_folder import open_folder
 from docmill.storage.snapshots.clean.compact import vacuum
 from docmill.storage.snapshots.clean.repair import repair
 from docmill.storage.snapshots.clean.verify import verify

@@ -6,7 +6,7 @@ import pytest
 
 from docmill.storage.address import mark_of
 from docmill.storage.errors import Locked
-from docmill.storage.remote.mirror.mirror_folder import open_folder
+from docmill.storage.remote.mirror.open_folder import open_folder
 from docmill.storage.remote.objects import lease
 from tests.kit.remote_bench import RemoteBench
 

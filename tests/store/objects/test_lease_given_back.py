@@ -14,7 +14,7 @@ import pytest
 from docmill.storage import failpoints
 from docmill.storage.errors import Locked
 from docmill.storage.process.shutdown import is_committing
-from docmill.storage.remote.mirror.mirror_folder import open_folder
+from docmill.storage.remote.mirror.open_folder import open_folder
 from docmill.storage.remote.objects import lease
 from tests.kit.docmill_with_fake_model import MARK, SLOW, STUCK
 from tests.kit.fake_encoder import NAME

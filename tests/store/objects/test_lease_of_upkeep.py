@@ -11,7 +11,7 @@ import pytest
 import typer
 
 from docmill.flows.cli.app import app
-from docmill.storage.remote.mirror.mirror_folder import open_folder
+from docmill.storage.remote.mirror.open_folder import open_folder
 from docmill.storage.remote.objects import lease
 from tests.kit.docmill_with_fake_model import MARK, STUCK
 from tests.kit.house import ROOT

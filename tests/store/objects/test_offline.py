@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 
 from docmill.flows.cli.app import app
 from docmill.storage.errors import Transient
-from docmill.storage.remote.mirror.mirror_folder import open_folder
+from docmill.storage.remote.mirror.open_folder import open_folder
 from docmill.storage.snapshots.read.store import open_store
 from tests.kit.remote_bench import RemoteBench, make_bucket, object_store
 

@@ -12,7 +12,7 @@ from docmill.flows.cli.app import app
 from docmill.storage import failpoints
 from docmill.storage.address import at_hand, url_of
 from docmill.storage.errors import ConfigError, Locked, StoreError
-from docmill.storage.remote.mirror.mirror_folder import open_folder
+from docmill.storage.remote.mirror.open_folder import open_folder
 from docmill.storage.remote.objects import lease
 from docmill.storage.search.vectors import vectors
 from docmill.storage.snapshots.change import candidates

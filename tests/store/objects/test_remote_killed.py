@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from docmill.storage import failpoints
-from docmill.storage.remote.mirror.mirror_folder import open_folder
+from docmill.storage.remote.mirror.open_folder import open_folder
 from docmill.storage.remote.objects import lease
 from docmill.storage.schema import ChunkRow
 from docmill.storage.snapshots.clean.verify import verify

@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 from docmill.flows.cli.app import app
 from docmill.storage.errors import Transient
 from docmill.storage.files import hash_file
-from docmill.storage.remote.mirror.mirror_folder import open_folder
+from docmill.storage.remote.mirror.open_folder import open_folder
 from docmill.storage.remote.objects import shared_files
 from docmill.storage.snapshots.history import judgements, measurements, query_log
 from docmill.tasks.model.journal import REPLIES, SHARED

@@ -49,8 +49,8 @@ def context(
 ) -> None:
     """Have a language model judge the hits: context precision and relevance, as in RAGAS."""
     settings = settings_of(context)
+    from docmill.flows.measure.chunk_quality import judge
     from docmill.flows.measure.evaluation import keep_values, subject_of
-    from docmill.flows.measure.judge import judge
     from docmill.storage.snapshots.read.store import open_store
     from docmill.tasks.evaluate.questions import load_questions
 

@@ -94,7 +94,7 @@ def questions(
     from docmill.flows.cli.pages.question_report import QuestionReport
     from docmill.flows.measure import evaluation
     from docmill.flows.measure.breakdown import broken_down
-    from docmill.tasks.evaluate.ranking import MEASURES
+    from docmill.tasks.evaluate.retrieval_measures import MEASURES
 
     asked = asked or _make(settings.store, at, made_from, most)
     ways = evaluation.ways_of(settings, [one.value for one in mode or list(Mode)], weight or [], passages)
@@ -147,7 +147,7 @@ def _subject(
 
 def _write_run(path: Path | None, found: Sequence["Measured"], asked: Sequence["Question"]) -> None:
     """Write the first rankings, if wanted."""
-    from docmill.tasks.evaluate.ranking import run_file
+    from docmill.tasks.evaluate.retrieval_measures import run_file
 
     if path is not None:
         write_output(path, run_file(asked, found[0].evaluation.rankings, "docmill").encode())

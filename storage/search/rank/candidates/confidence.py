@@ -1,19 +1,20 @@
-"""Confidence: how likely a hit answers its query, on a scale that is the same for all queries.
+"""Confidence and relevance: how likely a hit answers its query, and its share of the highest possible score.
 
 Scores rank the chunks of one query: the best has a high score whether or not any chunk answers. A logistic model tells
 answers from the rest by what both indexes know of a chunk.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import accumulate
 from types import MappingProxyType
 
 import numpy as np
 import numpy.typing as npt
 
+from docmill.storage.search.rank.candidates.fusion import found_share, fuse
 from docmill.storage.search.rank.candidates.hit import Candidate
 from docmill.storage.search.rank.candidates.query import Query
-from docmill.storage.search.rank.candidates.search_options import Mode
-from docmill.storage.search.rank.candidates.weighing import found_share
+from docmill.storage.search.rank.candidates.search_options import Mode, SearchOptions
 
 Floats = npt.NDArray[np.float64]
 
@@ -56,3 +57,28 @@ def evidence(best: Sequence[Candidate], query: Query) -> Floats:
 def _cosine(one: Candidate, query: Query) -> float:
     """Return the cosine of a candidate, or that of the last one by vectors if only the keywords found it."""
     return query.farthest if one.vector_score is None else one.vector_score
+
+
+_FIRST = [("", 1.0)]  # a ranking in which one chunk stands first
+
+
+def highest_score(options: SearchOptions, found: Sequence[Candidate]) -> float:
+    """Return the highest score that a hit can have.
+
+    After a reranker, and of a cosine, it is 1. Of a fusion it is the score of a chunk that is first in both rankings.
+    BM25 has no bound that a chunk could reach, so it is the best BM25 score of the query.
+    """
+    if options.rerank or options.mode == "vector":
+        return 1.0
+    if options.mode == "keyword":
+        return max((one.score for one in found), default=0.0)
+    return sum(fuse(_FIRST, _FIRST, options.fusion, options.weight)[""])
+
+
+def relevances(best: Sequence[Candidate], highest: float) -> Iterator[float]:
+    """Yield the relevance of each hit in [0, 1], never above that of a better-ranked one.
+
+    `diversity` and rewordings can rank a hit above one of higher score, whose relevance is then the lower one.
+    """
+    shares = (min(1.0, max(0.0, one.score / highest)) if highest > 0 else 0.0 for one in best)
+    return accumulate(shares, min)

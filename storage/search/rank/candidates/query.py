@@ -14,12 +14,18 @@ from docmill.storage.search.keywords.analysis.language_tags import READ_AS, prim
 from docmill.storage.search.keywords.analysis.languages import with_given
 from docmill.storage.search.keywords.keyword_search import KeywordHits
 from docmill.storage.search.rank.candidates.chunk_ordinals import Place
-from docmill.storage.search.rank.candidates.fusion import Ranking, fuse, with_learned, with_pictures
+from docmill.storage.search.rank.candidates.fusion import (
+    Ranking,
+    found_share,
+    fuse,
+    vector_weight,
+    with_learned,
+    with_pictures,
+)
 from docmill.storage.search.rank.candidates.hit import Candidate, CandidateNote, ShownChunk, in_order
 from docmill.storage.search.rank.candidates.long_query import MOST_WORDS, best_words, windows_of
 from docmill.storage.search.rank.candidates.search_options import SearchOptions
 from docmill.storage.search.rank.candidates.snapshot_sources import SnapshotReader, Vector
-from docmill.storage.search.rank.candidates.weighing import found_share, vector_weight
 
 REMARK = "query"
 """The step whose notes a person should know: how a long query was read, why a model gave it no other wording."""

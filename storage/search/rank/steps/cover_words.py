@@ -4,9 +4,9 @@ A report names its company on the cover alone. Vectors do not know covers, so of
 either. Documents with a title are left alone: the contexts of their chunks name it, and vectors know contexts.
 """
 
+from docmill.storage.search.rank.candidates.confidence import highest_score
 from docmill.storage.search.rank.candidates.hit import Candidate, in_order
 from docmill.storage.search.rank.candidates.query import Query
-from docmill.storage.search.rank.candidates.relevance import highest_score
 
 _ADDED = "the cover of the document has {:.0%} of the query's words, by their rarity; then scaled by {:.3f}"
 _SCALED = "the covers of other documents have words of the query; scaled by {:.3f}"

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from docmill.storage.process.one_blas_thread import one_blas_thread
+from docmill.storage.process.library_threads import one_blas_thread
 from docmill.storage.schema import ChunkRow, clipped, reading
 from docmill.storage.search.keywords.analysis.analyser import analyse
 from docmill.storage.search.rank.candidates.hit import Hit, HitPassage

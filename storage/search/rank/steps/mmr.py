@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from docmill.storage.process.one_blas_thread import one_blas_thread
+from docmill.storage.process.library_threads import one_blas_thread
 from docmill.storage.search.rank.candidates.hit import Candidate
 from docmill.storage.search.rank.candidates.query import Query
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cache
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Protocol
 
@@ -11,15 +12,19 @@ import numpy.typing as npt
 from docmill.storage.errors import ConfigError, QueryError
 from docmill.storage.plugins.origin import Origin
 from docmill.storage.plugins.registry import Registry, Seam
-from docmill.storage.process.one_blas_thread import one_blas_thread
+from docmill.storage.process.library_threads import one_blas_thread
 from docmill.storage.schema import ChunkRow, indexed_text, part_readings
-from docmill.storage.search.encode.encoder import TokenVectors
+from docmill.storage.search.encode.cross_encoder import CrossEncoder, load_cross_encoder
+from docmill.storage.search.encode.library_class import library_class, load_as
+from docmill.storage.search.encode.space import model_dir
+from docmill.storage.search.encode.text_encoder import TokenVectors
+from docmill.storage.search.rank.candidates.hit import Candidate
 from docmill.storage.search.rank.candidates.query import Query
+from docmill.storage.search.rank.candidates.token_vectors import TokenMemory
 from docmill.storage.search.rank.steps.rerank_server import RerankServer, is_server
 
 if TYPE_CHECKING:
-    from docmill.storage.search.encode.rankers.cross_encoder import CrossEncoder
-    from docmill.storage.search.rank.steps.local_reranker import MultiVectorReranker
+    from docmill.storage.search.encode.cross_encoder import CrossEncoder
 
 
 def by_tokens(query: Query, rows: Sequence[ChunkRow]) -> npt.NDArray[np.float64]:
@@ -124,10 +129,75 @@ def reranker_of(name: str) -> Reranker:
 
 
 def _local_model(name: str) -> "CrossEncoder | MultiVectorReranker":
-    from docmill.storage.search.rank.steps.local_reranker import local_reranker  # few searches need it
 
     try:
         return local_reranker(name)
     except ConfigError as error:
         known = ", ".join(RERANKERS)
         raise ConfigError(f"{name!r} is no reranker of docmill or an installed plugin ({known}); {error}") from error
+
+
+Floats = npt.NDArray[np.float64]
+
+
+def rerank(candidates: list[Candidate], query: Query) -> list[Candidate]:
+    """Return the best candidates by their new scores, in [0, 1], followed by the others."""
+
+    reranker = reranker_of(query.options.rerank)
+    some, rest = candidates[: query.options.rerank_depth], candidates[query.options.rerank_depth :]
+    found = reranker.score(query, [*query.rows([one.key for one in some]).values()])
+    before = _scaled(np.array([one.score for one in some]))
+    scores = (1 - reranker.share) * before + reranker.share * _scaled(found)
+    order = np.argsort(-scores, kind="stable")
+    for place, i in enumerate(order.tolist(), start=1):
+        some[i].score = float(scores[i])
+        some[i].note("rerank", f"{reranker.name} gives {found[i]:.3f}: from place {i + 1} to {place}")
+    highest = max((one.score for one in rest), default=0.0)
+    for one in rest:  # below all rescored candidates
+        one.score -= highest
+    return [some[i] for i in order] + rest
+
+
+def _scaled(scores: Floats) -> Floats:
+    low, span = scores.min(), np.ptp(scores)
+    return (scores - low) / span if span else np.ones(len(scores))
+
+
+class MultiVectorModel:
+    """A MultiVectorEncoder of sentence-transformers."""
+
+    def __init__(self, name: str) -> None:
+        self._model = load_as("MultiVectorEncoder", name, model_dir(name, ""))
+
+    def encode_query(self, text: str) -> npt.NDArray[np.float32]:
+        """Return float32 (tokens, dim), one row for each token that counts; a long text loses its end."""
+        found: npt.NDArray[np.float32] = np.asarray(self._model.encode_query(text), np.float32)
+        return found
+
+    def encode_tokens(self, texts: Sequence[str]) -> list[TokenVectors]:
+        """Return the vectors of each text's tokens without their ids; a text that is too long loses its end."""
+        made = self._model.encode_document(list(texts), show_progress_bar=False)
+        return [TokenVectors((), np.asarray(one, np.float32)) for one in made]
+
+
+class MultiVectorReranker:
+    """A multi-vector model as a reranker; the vectors of texts are kept in memory."""
+
+    def __init__(self, name: str) -> None:
+        self._model = MultiVectorModel(name)
+        self._texts = TokenMemory(self._model)
+
+    @one_blas_thread()
+    def score(self, question: str, texts: Sequence[str]) -> npt.NDArray[np.float64]:
+        """Return for each text the sum over the question's vectors of the greatest product with one of the text."""
+        asked = self._model.encode_query(question).T
+        return np.array([float((own.vectors @ asked).max(axis=0, initial=-1.0).sum()) for own in self._texts.of(texts)])
+
+
+_multi_vector_reranker = cache(MultiVectorReranker)
+
+
+def local_reranker(name: str) -> CrossEncoder | MultiVectorReranker:
+    """Return the reranker of a folder or a hub name; raise `ConfigError` if there is none."""
+    several = library_class(model_dir(name, "")) == "MultiVectorEncoder"
+    return _multi_vector_reranker(name) if several else load_cross_encoder(name)

@@ -17,7 +17,7 @@ from lxml import etree
 from docmill.storage.errors import Rejected
 from docmill.storage.schema import Element, Parsed
 from docmill.tasks.parse.decode import decode
-from docmill.tasks.parse.format import ParseOptions
+from docmill.tasks.parse.formats import ParseOptions
 from docmill.tasks.parse.formulas.scripts import script_classes, script_of
 from docmill.tasks.parse.markup.html.formulas_and_ruby import make_formulas, mark_script, mark_struck, show_reading
 from docmill.tasks.parse.markup.html.html_nodes import (

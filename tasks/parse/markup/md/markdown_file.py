@@ -18,7 +18,7 @@ from markdown_it.token import Token
 
 from docmill.storage.schema import Element, Parsed
 from docmill.tasks.parse.decode import decode
-from docmill.tasks.parse.format import ParseOptions
+from docmill.tasks.parse.formats import ParseOptions
 from docmill.tasks.parse.markup.md.block_rules import (
     html_parts,
     is_bare_tag,

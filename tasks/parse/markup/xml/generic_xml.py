@@ -16,7 +16,7 @@ from lxml import etree
 from docmill.storage.errors import Rejected
 from docmill.storage.schema import Parsed
 from docmill.tasks.parse.decode import decode
-from docmill.tasks.parse.format import ParseOptions
+from docmill.tasks.parse.formats import ParseOptions
 from docmill.tasks.parse.formulas.scripts import note_mark
 from docmill.tasks.parse.markup.html.formulas_and_ruby import is_within_text, make_xml_formulas, mark_script
 from docmill.tasks.parse.markup.xml.xml_nodes import HEADS, choose_title, classifications, name_of, words_of

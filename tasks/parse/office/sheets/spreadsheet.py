@@ -15,7 +15,7 @@ from lxml import etree
 from docmill.storage.errors import Rejected
 from docmill.storage.schema import Parsed
 from docmill.tasks.parse.canvas import Canvas
-from docmill.tasks.parse.format import ParseOptions
+from docmill.tasks.parse.formats import ParseOptions
 from docmill.tasks.parse.office.flat_document import open_container
 from docmill.tasks.parse.office.open_xml import core_properties, open_office, pictures_in
 from docmill.tasks.parse.office.properties import compound_properties, open_document_properties

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from docmill.storage.errors import Rejected
 from docmill.storage.schema import Parsed
 from docmill.tasks.parse.canvas import Canvas
-from docmill.tasks.parse.format import ParseOptions
+from docmill.tasks.parse.formats import ParseOptions
 from docmill.tasks.parse.office.properties import compound_properties
 from docmill.tasks.parse.office.slides import records_ppt as ppt
 from docmill.tasks.parse.office.slides.records_ppt import UINT32, PptLine, PptShape, Record, Text, uint32

@@ -7,7 +7,7 @@ from lxml import etree
 
 from docmill.storage.schema import Parsed
 from docmill.tasks.parse.canvas import Box, Canvas
-from docmill.tasks.parse.format import ParseOptions
+from docmill.tasks.parse.formats import ParseOptions
 from docmill.tasks.parse.formulas.formula_tex import fill_mathml
 from docmill.tasks.parse.office.flat_document import open_container
 from docmill.tasks.parse.office.open_xml import member, pictures_in

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from docmill.storage.errors import Rejected
 from docmill.storage.schema import Parsed
 from docmill.tasks.parse.canvas import Box, Canvas
-from docmill.tasks.parse.format import ParseOptions
+from docmill.tasks.parse.formats import ParseOptions
 from docmill.tasks.parse.formulas.formula_tex import FORMULA, fill_office_formulas
 from docmill.tasks.parse.office.open_xml import (
     addresses_of,

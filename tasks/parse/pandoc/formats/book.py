@@ -9,7 +9,7 @@ from typing import Any
 from docmill.storage.errors import Rejected
 from docmill.storage.schema import Parsed
 from docmill.tasks.parse.canvas import Canvas
-from docmill.tasks.parse.format import ParseOptions
+from docmill.tasks.parse.formats import ParseOptions
 from docmill.tasks.parse.formulas.scripts import script_classes
 from docmill.tasks.parse.office.open_xml import check_container, member, pictures_in, read_member, zipped
 from docmill.tasks.parse.pandoc.document import draw_tree

@@ -17,7 +17,7 @@ from docmill.storage.errors import Rejected
 from docmill.storage.schema import Parsed
 from docmill.tasks.parse.canvas import Canvas
 from docmill.tasks.parse.decode import decode
-from docmill.tasks.parse.format import ParseOptions
+from docmill.tasks.parse.formats import ParseOptions
 from docmill.tasks.parse.pandoc.document import drawn_document, read_document, read_or_keep
 from docmill.tasks.parse.pandoc.formats.source_parts import read_light_parts
 from docmill.tasks.parse.pandoc.inlines import DEEPER_MARK, Node

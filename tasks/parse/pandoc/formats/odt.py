@@ -17,7 +17,7 @@ from urllib.parse import quote
 from lxml import etree
 
 from docmill.storage.schema import Parsed
-from docmill.tasks.parse.format import ParseOptions
+from docmill.tasks.parse.formats import ParseOptions
 from docmill.tasks.parse.metadata import with_iso_dates
 from docmill.tasks.parse.office.flat_document import open_container
 from docmill.tasks.parse.office.open_xml import member, pictures_in, read_member, rewritten

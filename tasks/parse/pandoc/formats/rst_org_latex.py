@@ -12,7 +12,7 @@ from typing import Any
 
 from docmill.storage.schema import Parsed
 from docmill.tasks.parse.decode import decode
-from docmill.tasks.parse.format import ParseOptions
+from docmill.tasks.parse.formats import ParseOptions
 from docmill.tasks.parse.pandoc.document import as_text, drawn_document, read_or_keep
 from docmill.tasks.parse.pandoc.formats.source_parts import RefusedParts, read_light_parts, read_parts
 from docmill.tasks.parse.pandoc.formats.tex_source import prepared

@@ -15,7 +15,7 @@ from itertools import chain, pairwise
 from typing import Any, NamedTuple
 
 from docmill.storage.schema import Parsed
-from docmill.tasks.parse.format import ParseOptions
+from docmill.tasks.parse.formats import ParseOptions
 from docmill.tasks.parse.pandoc.document import drawn_document
 from docmill.tasks.parse.pandoc.inlines import NUMBER_END, NUMBER_MARK, Node
 from docmill.tasks.parse.pandoc.process.program import read_tree

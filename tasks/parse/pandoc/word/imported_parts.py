@@ -11,7 +11,7 @@ from typing import Any
 
 from docmill.storage.errors import Rejected
 from docmill.storage.schema import Parsed
-from docmill.tasks.parse.format import ParseOptions
+from docmill.tasks.parse.formats import ParseOptions
 from docmill.tasks.parse.markup.html.hypertext import read_page
 from docmill.tasks.parse.markup.html.saved_page import saved_pages
 from docmill.tasks.parse.office.open_xml import links_of, pictures_in, reference

@@ -18,10 +18,10 @@ from pathlib import Path
 from docmill.storage.errors import Rejected
 from docmill.storage.schema import Parsed
 from docmill.tasks.parse.canvas import Canvas
-from docmill.tasks.parse.format import ParseOptions
+from docmill.tasks.parse.external_programs import last_line, run_program
+from docmill.tasks.parse.formats import ParseOptions
 from docmill.tasks.parse.office.properties import compound_properties
 from docmill.tasks.parse.pandoc.word.word import parse_docx
-from docmill.tasks.parse.programs import last_line, run_program
 
 _TIMEOUT_S = 120.0
 """Seconds for a conversion. LibreOffice hangs on some damaged files, which block a worker for this long; with less,

@@ -19,7 +19,7 @@ from docmill.storage.errors import Rejected
 from docmill.storage.process.extras import command
 from docmill.storage.schema import Parsed
 from docmill.tasks.parse.canvas import Canvas
-from docmill.tasks.parse.format import ParseOptions
+from docmill.tasks.parse.formats import ParseOptions
 from docmill.tasks.parse.metadata import with_iso_dates
 from docmill.tasks.parse.office.open_xml import (
     core_properties,

@@ -5,10 +5,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from docmill.tasks.parse.canvas import Box
+from docmill.tasks.parse.caption_labels import is_caption
 from docmill.tasks.parse.pdf.text.line import TextLine
 from docmill.tasks.parse.pdf.text.pdfium_calls import around_all
 from docmill.tasks.parse.pdf.text.ruling_lines import PageRules, Rule
-from docmill.tasks.parse.titles.labels import is_caption
 
 CELL = 7.0
 """Points of the cells by which parts of a drawing are joined: those with less than two cells between them are one, as

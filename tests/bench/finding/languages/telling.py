@@ -24,7 +24,7 @@ _FIRST = "In which year was the mill by the river built?"
 
 def _docmill() -> Tell:
     tell: Tell = importlib.import_module(
-        "docmill.storage.search.keywords.analysis.written_language"
+        "docmill.storage.search.keywords.analysis.language_detection"
     ).written_language.__wrapped__
     return tell
 

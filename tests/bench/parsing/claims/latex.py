@@ -4,7 +4,7 @@ import random
 from collections.abc import Iterator
 
 from docmill.tasks.parse.dispatch.reading import parse
-from docmill.tasks.parse.format import FileType, ParseOptions
+from docmill.tasks.parse.formats import FileType, ParseOptions
 from tests.bench.parsing.claims.claim import Claim
 
 _SOURCES = 40

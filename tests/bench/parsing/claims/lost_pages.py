@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from docmill.storage.schema import Parsed
 from docmill.storage.sql.document_warnings import warnings_in
 from docmill.tasks.parse.dispatch.reading import parse
-from docmill.tasks.parse.format import FileType, ParseOptions
+from docmill.tasks.parse.formats import FileType, ParseOptions
 from tests.bench.parsing.claims.claim import Claim
 from tests.kit.pdf_pages import LEFT, page
 from tests.kit.writers.pdf import HEIGHT, WIDTH, Pdf

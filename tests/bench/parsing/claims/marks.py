@@ -6,7 +6,7 @@ from itertools import groupby, zip_longest
 
 from docmill.storage.schema import Parsed
 from docmill.tasks.parse.dispatch.reading import parse
-from docmill.tasks.parse.format import FileType, ParseOptions
+from docmill.tasks.parse.formats import FileType, ParseOptions
 from tests.bench.parsing.claims.claim import Claim
 from tests.bench.parsing.furniture import by_chromium, by_weasyprint
 from tests.kit.pdf_pages import page

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from docmill.tasks.parse.dispatch.reading import parse
-from docmill.tasks.parse.format import FileType, ParseOptions
+from docmill.tasks.parse.formats import FileType, ParseOptions
 from tests.bench.parsing.claims.claim import Claim
 from tests.bench.parsing.claims.office import converted
 

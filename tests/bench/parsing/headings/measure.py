@@ -15,7 +15,7 @@ from pathlib import Path
 
 from docmill.storage.schema import Parsed
 from docmill.tasks.parse.dispatch.reading import parse
-from docmill.tasks.parse.format import FileType, ParseOptions
+from docmill.tasks.parse.formats import FileType, ParseOptions
 from tests.bench.parsing.headings.documents import LOOK, REPORT
 from tests.bench.parsing.headings.marked import Marked
 from tests.bench.parsing.headings.programs import installed, printed

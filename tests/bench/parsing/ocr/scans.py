@@ -24,7 +24,7 @@ from PIL import Image
 
 from docmill.storage.errors import Rejected
 from docmill.tasks.parse.dispatch.reading import parse
-from docmill.tasks.parse.format import FileType, ParseOptions
+from docmill.tasks.parse.formats import FileType, ParseOptions
 
 _LEAST = 100  # words of a page: with fewer, one word decides
 _NOISE = 16.0  # of 255: standard deviation of a grey that makes paper look photocopied

@@ -111,7 +111,7 @@ def _measure(folder: Path, peers: dict[str, str]) -> None:
     from lxml import etree
 
     from docmill.tasks.parse.dispatch.reading import parse
-    from docmill.tasks.parse.format import FileType, ParseOptions
+    from docmill.tasks.parse.formats import FileType, ParseOptions
     from tests.bench.parsing.headings.documents import LOOK, REPORT
     from tests.bench.parsing.headings.measure import _MODULES, headings, said
     from tests.bench.parsing.headings.programs import installed, printed

@@ -60,7 +60,7 @@ def _unstructured() -> Read:
 def _docmill() -> Read:
     parser = importlib.import_module("docmill.tasks.parse.dispatch.reading")
     types = importlib.import_module("docmill.tasks.parse.dispatch.file_type")
-    options = importlib.import_module("docmill.tasks.parse.format").ParseOptions()
+    options = importlib.import_module("docmill.tasks.parse.formats").ParseOptions()
 
     def read(path: str) -> dict[str, Any]:
         data = Path(path).read_bytes()

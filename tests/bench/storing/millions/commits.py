@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from docmill.storage.remote.mirror.mirror_folder import open_folder
+from docmill.storage.remote.mirror.open_folder import open_folder
 from tests.bench.storing.keywords import make_chunks
 from tests.bench.storing.store import CHUNKS_PER_DOCUMENT, Shop, median
 from tests.bench.storing.vectors import make_vectors

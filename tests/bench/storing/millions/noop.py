@@ -27,7 +27,7 @@ from docmill.storage.snapshots.history.folder import StoreFolder
 from docmill.storage.snapshots.history.snapshots import StoredFile
 from docmill.storage.snapshots.tables.exchange import replace_documents
 from docmill.storage.snapshots.tables.tables import bucket_count, read_stored_file
-from docmill.tasks.parse.format import FileType
+from docmill.tasks.parse.formats import FileType
 from docmill.tasks.paths.content import FileContent
 from docmill.tasks.sources import fingerprint
 from docmill.tasks.work.document.recipe import Recipe

@@ -1,8 +1,7 @@
 """The page on formats: what is read, by which parser, and the names and first bytes that tell it."""
 
-from docmill.tasks.parse.format import Format
-from docmill.tasks.parse.formats import FORMATS
-from docmill.tasks.parse.languages import LANGUAGES
+from docmill.tasks.parse.formats import FORMATS, Format
+from docmill.tasks.parse.programming_languages import LANGUAGES
 from docmill.tasks.parse.signatures import INSTEAD
 from tests.kit.making.reference.markdown import code, codes, page, prose, table
 

@@ -2,7 +2,7 @@
 
 from docmill.tasks.chunking.route import default_routes
 from docmill.tasks.detect.content_types import CONTENT_TYPES
-from docmill.tasks.detect.verdict import DATA_LANGUAGES
+from docmill.tasks.detect.type_scores import DATA_LANGUAGES
 from docmill.tasks.parse.formats import FORMATS as READ
 from tests.kit.making.reference.markdown import block, code, codes, entries, page, prose
 

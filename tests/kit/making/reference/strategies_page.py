@@ -7,7 +7,7 @@ from dataclasses import Field, fields
 from typing import Any
 
 from docmill.tasks.context.contextualizers import CONTEXTUALIZERS
-from docmill.tasks.split.parts.options import MAX_SIZE, MIN_SIZE, Optimize, Options, Stated
+from docmill.tasks.split.parts.strategy_options import MAX_SIZE, MIN_SIZE, Optimize, Options, Stated
 from docmill.tasks.split.splitter import Splitter
 from docmill.tasks.split.strategies import SPLITTERS
 from tests.kit.making.reference.markdown import block, code, codes, entries, page, prose

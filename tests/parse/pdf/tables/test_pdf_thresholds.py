@@ -7,7 +7,7 @@ from functools import cache
 import pytest
 
 from docmill.tasks.parse.dispatch.reading import parse
-from docmill.tasks.parse.format import FileType, ParseOptions
+from docmill.tasks.parse.formats import FileType, ParseOptions
 from docmill.tasks.parse.pdf.layout.rows import LAYOUT, Layout
 from tests.parse.pdf.tables.made_tables import made
 

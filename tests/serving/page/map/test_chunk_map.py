@@ -7,8 +7,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from docmill.flows.measure.chunk_map import chunk_map
-from docmill.flows.measure.map_labels import Named, clusters_of, labels_of
+from docmill.flows.measure.chunk_map import Named, chunk_map, clusters_of, labels_of
 from tests.kit.workbench import Workbench
 
 TEXTS = {

@@ -1,0 +1,68 @@
+"""Language detection: the natural language of a document, as a BCP 47 tag, by its script or its function words."""
+
+import re
+from collections import Counter
+from functools import cache, lru_cache
+
+from docmill.storage.search.keywords.analysis.language_tags import TAGS
+from docmill.storage.search.keywords.analysis.languages import detect
+
+_READ = 20_000
+"""Characters that are read, at the beginning of a text. A text of one language shows it in far fewer, and reading them
+takes a millisecond; a document of several languages gets that of its beginning."""
+_TEXTS = 8  # whose languages are remembered: each paragraph of a document asks for that of the whole
+_MOSTLY = 0.5
+"""A text is of a script that has more than this share of its letters, so that Latin names within it do not count."""
+_SCRIPTS = (
+    ("han", "\u3400-\u4dbf\u4e00-\u9fff"),
+    ("kana", "\u3040-\u30ff"),
+    ("ko", "\uac00-\ud7af"),
+    ("cyrillic", "\u0400-\u04ff"),
+    ("arabic", "\u0620-\u064a\u066e-\u06d3"),
+    ("el", "\u0370-\u03ff"),
+    ("he", "\u05d0-\u05ea"),
+    ("th", "\u0e01-\u0e4f"),
+    ("hi", "\u0900-\u097f"),
+    ("latin", "A-Za-z\u00c0-\u024f"),
+)
+_KANA = 0.2
+"""The share of kana that makes a text of Chinese characters a Japanese one: Japanese has a third or more of them, and
+Chinese texts quote a few."""
+_LETTERS_A_SIGN = 3
+"""The Latin letters that a Chinese or Japanese sign counts for: a word has about five letters, or one to two signs. If
+it counted for one, a page on software in Chinese would be one of its names of functions."""
+_OF_THE_SCRIPT = {
+    "cyrillic": (("uk", "\u0456\u0457\u0454\u0491"), ("ru", "\u044b\u044d\u0451")),
+    "arabic": (
+        ("ur", "\u0679\u0688\u06d2\u06ba"),
+        ("fa", "\u067e\u0686\u0698\u06af"),
+        ("ar", "\u0629\u0649\u0623\u064a"),
+    ),
+}
+"""Letters of one language of a script that others lack; the first language whose letters occur wins."""
+
+
+@lru_cache(maxsize=_TEXTS)
+def written_language(text: str) -> str:
+    """Return the BCP 47 tag of the language in which a text is written, or "" in doubt."""
+    read = text[:_READ]
+    letters = Counter({name: len(found) for name, pattern in _letters().items() if (found := pattern.findall(read))})
+    han, kana = letters.pop("han", 0), letters.pop("kana", 0)
+    if han + kana:
+        letters["zh" if kana < _KANA * (han + kana) else "ja"] = _LETTERS_A_SIGN * (han + kana)
+    script, most = next(iter(letters.most_common(1)), ("", 0))
+    return _of_script(script, read) if most > _MOSTLY * letters.total() else ""
+
+
+@cache
+def _letters() -> dict[str, re.Pattern[str]]:
+    """Return a pattern of the letters of each script; to compile them takes 2 ms."""
+    return {name: re.compile(f"[{span}]") for name, span in _SCRIPTS}
+
+
+def _of_script(script: str, read: str) -> str:
+    """Return the language of a text of one script; a script that one language has is called by its tag."""
+    if script == "latin":
+        return TAGS.get(detect(read), "")
+    own = _OF_THE_SCRIPT.get(script, ((script, read),))
+    return next((tag for tag, letters in own if any(letter in read for letter in letters)), "")
