@@ -16,7 +16,7 @@ from docmill.storage.search.encode.encoder import load_encoder
 from docmill.storage.sql.document_warnings import warnings_in
 from docmill.tasks.chunking.route import Route, Routed
 from docmill.tasks.sources.discover import is_remote, open_source
-from docmill.tasks.split.parts.lookup import Lookup
+from docmill.tasks.split.parts.model_lookup import Lookup
 from docmill.tasks.work.document.preview import Read, Reading, Splitting, Taking, read, split, take
 from docmill.tasks.work.pool.pool import Pool, shared_pool
 

@@ -25,7 +25,7 @@ from docmill.flows.runs.phases import COMMIT, Phase, first_of
 from docmill.flows.runs.pipeline import ingest as run_pipeline
 from docmill.flows.runs.report import Report, artifact_key
 from docmill.flows.runs.run_context import RunContext, current
-from docmill.flows.runs.visible_text import one_line
+from docmill.flows.runs.terminal_safe_text import one_line
 from docmill.storage.errors import DocmillError
 
 T = TypeVar("T")

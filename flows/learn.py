@@ -10,7 +10,7 @@ from docmill.flows.config.configuration import FILE_NAME, chosen_file, load
 from docmill.flows.measure.learn import learn as learn_once
 from docmill.flows.measure.tune import TuneOptions
 from docmill.flows.runs.report import artifact_key
-from docmill.storage.snapshots.history.learned import LearnedChange
+from docmill.storage.snapshots.history.learned_settings import LearnedChange
 
 NIGHTLY = 5_000
 """Texts that a night may embed for its trials: some ten minutes of two cores with the bundled model."""

@@ -6,8 +6,8 @@ from typing import Any, TypeVar
 
 import pyarrow as pa
 
-from docmill.storage.instants import INSTANT
 from docmill.storage.schema import ChunkRow, CostRow, DocumentRow, RejectRow, RunRow
+from docmill.storage.timestamps import INSTANT
 
 R = TypeVar("R")
 

@@ -52,25 +52,6 @@ REASONS = {
     "unsupported": "of a kind that has no parser",
 }
 """Why a document cannot be used: every code that `rejects.reason` can hold."""
-REMEDIES = {
-    "corrupt": "open it in its own program and save it again, or restore it from a backup",
-    "crashed": "report it, with the file if you may share it; until then save it in another format, such as PDF",
-    "empty": "nothing, if it is meant to be empty; [discover] exclude leaves such files out",
-    "encrypted": "add its password to [parse] passwords, or save it without one",
-    "memory": "raise [parse] memory_mb, or split the file",
-    "misrouted": "correct the strategy in its front matter; docmill explain FILE says what is wrong",
-    "no_text": "pip install 'docmill[ocr]', which reads scans unless [parse] ocr = false; a drawing stays rejected",
-    "not_installed": "install the program that the message names; docmill doctor checks it",
-    "plugin_failed": "tell the author of the plugin that the message names, or take another strategy or contextualizer",
-    "timeout": "raise [parse] timeout_s, or split the file",
-    "too_large": "raise the limit that the message names, or split the file",
-    "undecodable": "save it as UTF-8",
-    "unreadable": "give the user who runs docmill permission to read it, or close the program that locks it",
-    "unsafe_path": "repack the archive with relative names, or copy the object to a key that is a plain path",
-    "unsupported": "save it in a format that is read, or leave it out with [discover] exclude",
-}
-"""What a person can do about each reason; the document is tried again when the file or the setting changes."""
-
 ALLOW_DELETE = "give --allow-delete (in Python and Prefect: allow_delete=True)"
 """What to do where a source is meant to lose its documents: a message does not know who reads it."""
 

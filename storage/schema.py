@@ -172,14 +172,15 @@ class DocumentRow:
     `language` is the language of source code, `lang` the natural language that the file states or else its words show
     (BCP 47). `created`
     and `modified` are the times that the file itself states, in ISO 8601 and as exact as it states them; `created_at`
-    and `modified_at` are the same in UTC, see `docmill.storage.instants`. In SQL these are called `created` and
+    and `modified_at` are the same in UTC, see `docmill.storage.timestamps`. In SQL these are called `created` and
     `modified`, and the texts `created_stated` and `modified_stated`. `parent` is the uri of the archive or mail
     that contains the document. `source_url` is where a person opens the original, that of the archive or mail for
     what is in one; "" for a file on a disk, as its path says nothing on another machine. `content_types` are those
     of its regions; `regions` describes each region in the fields of `REGION`: what it is, why, and how it was split.
     `reader` is the name and version of the parser that [parse] readers or a plugin chose, or "" for docmill's own.
-    `described` is what is said of the document beside it, see `docmill.storage.described`. `declared` are the values of
-    the keys of [metadata], as JSON; `metadata_warnings` say which of them do not fit, and what could not be read.
+    `described` is what is said of the document beside it, see `docmill.storage.stated_metadata`. `declared` are the
+    values of the keys of [metadata], as JSON; `metadata_warnings` say which of them do not fit, and what could not
+    be read.
     `access` are the principals that may see the document, such as teams; nobody may if it is empty.
     `figures` describes each of its figures in the fields of `FIGURE`, in the order of the text.
     """

@@ -10,9 +10,9 @@ import pyarrow.parquet as pq
 
 from docmill.storage.arrow_schema import OPTIONAL, SCHEMAS
 from docmill.storage.errors import StoreError
-from docmill.storage.instants import INSTANT, STATED, instants
 from docmill.storage.keys import key_of
 from docmill.storage.schema import EVERYONE
+from docmill.storage.timestamps import INSTANT, STATED, instants
 
 _BLANKS: tuple[tuple[Callable[[pa.DataType], bool], Any, str], ...] = (
     (pa.types.is_string, "", "''"),

@@ -31,12 +31,12 @@ from docmill.tasks.publishing.embed_pending import embed_pending
 from docmill.tasks.publishing.publish import Published, publish_run
 from docmill.tasks.work.batch.batch import BatchDone, Order, process_batch
 from docmill.tasks.work.batch.embed import Embedding, embed_batches
-from docmill.tasks.work.batch.orders import load_order, passwords_of
+from docmill.tasks.work.batch.step_orders import load_order, passwords_of
 from docmill.tasks.work.batch.unpack import unpack
 from docmill.tasks.work.pool.plain_json import Readers, Unreadable, decode
 from docmill.tasks.work.pool.pool import shared_pool
 from docmill.tasks.work.remote.parcels import Receipt
-from docmill.tasks.work.remote.perform import BATCH, EMBED, TABLES
+from docmill.tasks.work.remote.worker_steps import BATCH, EMBED, TABLES
 
 T = TypeVar("T")
 MOST_SLOTS = 256

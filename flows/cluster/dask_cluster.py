@@ -20,7 +20,7 @@ from docmill.storage.errors import Transient
 from docmill.storage.process.extras import extra
 from docmill.storage.process.loopback import is_loopback
 from docmill.tasks.work.remote.carry import carry
-from docmill.tasks.work.remote.perform import WORKER
+from docmill.tasks.work.remote.worker_steps import WORKER
 
 T = TypeVar("T")
 _CONNECT_S = 10.0

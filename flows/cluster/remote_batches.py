@@ -31,7 +31,7 @@ from docmill.tasks.work.document.recipe import Recipe
 from docmill.tasks.work.document.work_item import WorkItem
 from docmill.tasks.work.pool.plain_json import Readers, decode, encode
 from docmill.tasks.work.remote.parcels import Counts, Receipt
-from docmill.tasks.work.remote.perform import AGAIN, BATCH, ORDER, RAW, STORED, TABLES, AnsweredBatch, answered
+from docmill.tasks.work.remote.worker_steps import AGAIN, BATCH, ORDER, RAW, STORED, TABLES, AnsweredBatch, answered
 
 _LEVEL = 1  # of compression: the driver sends text faster than it could compress it better
 _SUMMED = ("documents", "rejected", "regions", "chunks", "contexts")

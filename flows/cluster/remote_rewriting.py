@@ -11,10 +11,10 @@ from docmill.flows.runs.phases import counted
 from docmill.storage.errors import Transient
 from docmill.storage.files import temporary
 from docmill.storage.plugins.origin import described
-from docmill.storage.snapshots.tables.exchange import Exchanged, Rewriting, TableChange, joined, rewrite_here
+from docmill.storage.snapshots.tables.rewrite_buckets import Exchanged, Rewriting, TableChange, joined, rewrite_here
 from docmill.tasks.work.remote.parcels import Receipt
-from docmill.tasks.work.remote.perform import REWRITE
 from docmill.tasks.work.remote.rewriting import pack_change, take_made
+from docmill.tasks.work.remote.worker_steps import REWRITE
 
 LEAST_BUCKETS = 64
 """Buckets from which on workers rewrite them. They save the driver half of its CPU time from 8 on, but it writes 64

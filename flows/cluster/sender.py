@@ -22,7 +22,7 @@ from docmill.storage.search.encode.encoder import Window
 from docmill.storage.search.encode.space import EmbeddingSpace
 from docmill.tasks.work.pool.plain_json import Readers, decode, encode
 from docmill.tasks.work.remote.parcels import ModelName, Parcel, Receipt, terms_of
-from docmill.tasks.work.remote.perform import CHECK, EMBED, READ, Texts, spelled
+from docmill.tasks.work.remote.worker_steps import CHECK, EMBED, READ, Texts, spelled
 
 
 class ExclusiveSteps:

@@ -29,8 +29,8 @@ from docmill.tasks.model.query_wordings import Rewriter
 from docmill.tasks.parse.dispatch.readers import ChosenReader, ReaderTable
 from docmill.tasks.parse.formats import ParseOptions
 from docmill.tasks.parse.pdf.ocr_engines import TESSERACT, engine_for, reading_key
+from docmill.tasks.sources.access_grants import Grants
 from docmill.tasks.sources.archive_source import Opener
-from docmill.tasks.sources.grants import Grants
 from docmill.tasks.sources.source import DiscoverOptions
 from docmill.tasks.split.parts.strategy_options import MAX_SIZE, MIN_SIZE
 from docmill.tasks.split.strategies import options_of
@@ -39,7 +39,7 @@ from docmill.tasks.work.document.recipe import Recipe
 T = TypeVar("T", int, float)
 
 if TYPE_CHECKING:
-    from docmill.tasks.evaluate.asking import SearchMethod
+    from docmill.tasks.evaluate.ask_and_measure import SearchMethod
     from docmill.tasks.publishing.gate import Gate
     from docmill.tasks.work.batch.embed import Embedding
 
@@ -324,7 +324,7 @@ def retention_of(settings: Settings) -> Retention:
 
 def search_method_of(settings: Settings, mode: Mode = "hybrid") -> "SearchMethod":
     """Return how the settings search."""
-    from docmill.tasks.evaluate.asking import SearchMethod
+    from docmill.tasks.evaluate.ask_and_measure import SearchMethod
 
     return SearchMethod(mode, how_of(settings.search), rewrite_of(settings))
 

@@ -25,8 +25,8 @@ from docmill.storage.address import url_of
 from docmill.storage.errors import DocmillError
 from docmill.storage.process.extras import command
 from docmill.storage.search.encode.api.api_address import extra_of, is_api, parse_address
+from docmill.storage.search.encode.matryoshka import split
 from docmill.storage.search.encode.model_spaces import opaque_encoder
-from docmill.storage.search.encode.shortened import split
 from docmill.storage.search.encode.space import model_dir
 from docmill.tasks.parse.pdf.ocr_engines import RAPIDOCR, TESSERACT, engine_for
 

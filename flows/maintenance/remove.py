@@ -11,7 +11,7 @@ from docmill.storage.snapshots.change.removal import Removed, commit_without, co
 from docmill.storage.snapshots.history.source_log import forget_sources
 from docmill.storage.snapshots.write.current_folder import writing
 from docmill.tasks.sources.discover import name_of
-from docmill.tasks.sources.incoming import give_up_places
+from docmill.tasks.sources.fetch_files import give_up_places
 
 
 def remove(settings: Settings, sources: Sequence[str], dry_run: bool = False) -> Removed:

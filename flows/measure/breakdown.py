@@ -9,7 +9,7 @@ from docmill.flows.measure.evaluation import Measured
 from docmill.storage.snapshots.read.store import open_store
 from docmill.tasks.evaluate.answer_ranks import Answers
 from docmill.tasks.evaluate.bootstrap import Interval, interval
-from docmill.tasks.evaluate.groups import DIMENSIONS, UNKNOWN, WorstGroup, groups_of, worst
+from docmill.tasks.evaluate.question_groups import DIMENSIONS, UNKNOWN, WorstGroup, groups_of, worst
 from docmill.tasks.evaluate.questions import Question
 
 NOWHERE = "not in this snapshot"

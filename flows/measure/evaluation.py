@@ -20,11 +20,11 @@ from docmill.storage.snapshots.history.folder import StoreFolder
 from docmill.storage.snapshots.history.measurements import EvaluationRow, state_of
 from docmill.storage.snapshots.history.snapshots import Snapshot
 from docmill.storage.snapshots.read.store import Store, open_store
-from docmill.tasks.evaluate.asking import Evaluation, ReadingDepth, SearchMethod
-from docmill.tasks.evaluate.asking import evaluate_all as ask_all
+from docmill.tasks.evaluate.ask_and_measure import Evaluation, ReadingDepth, SearchMethod
+from docmill.tasks.evaluate.ask_and_measure import evaluate_all as ask_all
 from docmill.tasks.evaluate.bootstrap import interval
 from docmill.tasks.evaluate.judgement_questions import as_csv, questions_of
-from docmill.tasks.evaluate.proxies import proxies, read_sources
+from docmill.tasks.evaluate.proxy_questions import proxies, read_sources
 from docmill.tasks.evaluate.questions import Question
 
 

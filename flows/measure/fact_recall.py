@@ -13,7 +13,7 @@ from docmill.storage.schema import indexed_text
 from docmill.storage.search.rank.candidates.hit import Hit
 from docmill.storage.snapshots.read.store import Store
 from docmill.storage.snapshots.tables.tables import read_table
-from docmill.tasks.evaluate.asking import SearchMethod
+from docmill.tasks.evaluate.ask_and_measure import SearchMethod
 from docmill.tasks.evaluate.fact_prompts import fact_prompt, facts_wanted, read_facts, read_verdicts, verdict_prompt
 from docmill.tasks.evaluate.questions import Question
 from docmill.tasks.evaluate.retrieval_measures import names_of

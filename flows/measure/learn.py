@@ -20,8 +20,8 @@ from docmill.storage.errors import QueryError
 from docmill.storage.files import write_whole
 from docmill.storage.keys import key_of
 from docmill.storage.remote.mirror.open_folder import open_folder
-from docmill.storage.snapshots.history import learned, snapshots
-from docmill.storage.snapshots.history.learned import LearnedChange
+from docmill.storage.snapshots.history import learned_settings, snapshots
+from docmill.storage.snapshots.history.learned_settings import LearnedChange
 from docmill.tasks.evaluate.questions import Question
 
 
@@ -52,7 +52,7 @@ def learn(
     taken back is not tried again. If the gate holds the new snapshot back, the change is taken back.
     """
     folder = open_folder(settings.store).existing()
-    before = learned.read(folder.root)
+    before = learned_settings.read(folder.root)
     questions = judged_questions(settings.store)
     mark = _mark(questions)
     if before and before[-1].judged == mark:
@@ -69,7 +69,7 @@ def learn(
             write_whole(file.absolute(), text.encode(), closed=True)
             learning.changes = [_held(one) for one in learning.changes]
     for one in learning.changes:
-        learned.keep(folder, one)
+        learned_settings.keep(folder, one)
     return learning
 
 
@@ -79,15 +79,15 @@ def take_back(settings: Settings, file: Path, change_id: str) -> LearnedChange:
     Raises `QueryError` if there is no such change in force, or if the file has another value by now.
     """
     folder = open_folder(settings.store).existing()
-    named = [one for one in learned.read(folder.root) if change_id and one.change_id.startswith(change_id)]
+    named = [one for one in learned_settings.read(folder.root) if change_id and one.change_id.startswith(change_id)]
     own = named[0] if len(named) == 1 else None
     if own is None or own.state != "adopted":
         state = f"is {own.state}" if own else "is none"
         raise QueryError(f"{change_id!r} {state}: docmill learn list shows the changes that are adopted")
     text = file.read_text(encoding="utf-8") if file.exists() else ""
     write_whole(file.absolute(), reverted(text, own.before, own.after).encode(), closed=True)
-    back = replace(own, state="taken back", created=learned.now())
-    learned.keep(folder, back)
+    back = replace(own, state="taken back", created=learned_settings.now())
+    learned_settings.keep(folder, back)
     return back
 
 
@@ -96,7 +96,7 @@ def _mark(questions: Sequence[Question]) -> str:
 
 
 def _row(one: TuneDecision, found: Tuning, text: str, mark: str) -> LearnedChange:
-    created = learned.now()
+    created = learned_settings.now()
     after = fragment(found, one.content_type) if one.adopted else ""
     trials = [asdict(trial) for trial in found.trials if trial.content_type == one.content_type]
     numbers = snapshots.numbers(found.settings.store)

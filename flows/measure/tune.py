@@ -31,11 +31,11 @@ from docmill.storage.snapshots.read.store import Store, open_store
 from docmill.storage.snapshots.tables.tables import read_table
 from docmill.tasks.chunking.route import Route, default_routes
 from docmill.tasks.evaluate.answer_ranks import Answers
-from docmill.tasks.evaluate.asking import ReadingDepth, SearchMethod, check_measures, evaluate
+from docmill.tasks.evaluate.ask_and_measure import ReadingDepth, SearchMethod, check_measures, evaluate
 from docmill.tasks.evaluate.bootstrap import difference, interval
-from docmill.tasks.evaluate.groups import groups_of
 from docmill.tasks.evaluate.judgement_questions import questions_of
-from docmill.tasks.evaluate.proxies import proxies, read_sources
+from docmill.tasks.evaluate.proxy_questions import proxies, read_sources
+from docmill.tasks.evaluate.question_groups import groups_of
 from docmill.tasks.evaluate.questions import Question
 from docmill.tasks.model.journal import REPLIES
 from docmill.tasks.split.strategies import options_of

@@ -13,7 +13,7 @@ from docmill.storage.snapshots.artifacts.staging import Batch, is_portion, settl
 from docmill.tasks.publishing.publish import artifact_paths
 from docmill.tasks.work.batch.batch import BatchDone
 from docmill.tasks.work.batch.embed import Embedding, EmbedOrder, chunk_count, embed_batches, tokens_left
-from docmill.tasks.work.batch.orders import save_order
+from docmill.tasks.work.batch.step_orders import save_order
 
 EMBED_CHUNKS = 2048
 """Chunks to collect before the model is called.

@@ -19,7 +19,7 @@ from docmill.flows.runs.run_state import Run, ToDo, is_outlived
 from docmill.storage.errors import BudgetReached
 from docmill.storage.files import TEMPORARY
 from docmill.storage.schema import OCR_PAGES
-from docmill.storage.search.encode.agreement import confirmed
+from docmill.storage.search.encode.numpy_bert_check import confirmed
 from docmill.storage.search.vectors.vectors import load_ahead
 from docmill.storage.snapshots.artifacts.staging import Batch
 from docmill.storage.snapshots.write.chunk_moves import compare_chunks, read_left
@@ -34,8 +34,8 @@ from docmill.tasks.publishing.run_rows import Outcome, settle
 from docmill.tasks.work.batch.batch import BatchDone, Order, process_batch
 from docmill.tasks.work.batch.embed import Embedding, count, document_count, unembedded, unvectored
 from docmill.tasks.work.batch.figure_reader import FigureReading, closing_reader, figures_read
-from docmill.tasks.work.batch.orders import save_order
 from docmill.tasks.work.batch.resolve_lookups import ASKED, LookupSources, asked_texts
+from docmill.tasks.work.batch.step_orders import save_order
 from docmill.tasks.work.batch.unpack import UnpackOrder
 from docmill.tasks.work.document.work_item import WorkItem
 

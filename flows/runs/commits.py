@@ -28,7 +28,7 @@ from docmill.tasks.publishing.embed_pending import FillOrder, embed_pending, fil
 from docmill.tasks.publishing.picture_packs import DuePictures, due_pictures, most_tokens, picture_packs
 from docmill.tasks.publishing.publish import PublishOrder, publish_run
 from docmill.tasks.work.batch.embed import Embedding
-from docmill.tasks.work.batch.orders import save_order
+from docmill.tasks.work.batch.step_orders import save_order
 
 
 def save_changes(run: Run, changes: Changes) -> Path:

@@ -39,7 +39,7 @@ from docmill.storage.process.malloc_tuning import spare_memory
 from docmill.storage.process.shutdown import tidied
 from docmill.storage.remote.mirror.open_folder import open_folder
 from docmill.storage.schema import REFUSED, STALE, RejectRow, StagedDocument
-from docmill.storage.search.encode.agreement import confirmed
+from docmill.storage.search.encode.numpy_bert_check import confirmed
 from docmill.storage.search.encode.space import EmbeddingSpace
 from docmill.storage.snapshots.artifacts import staging
 from docmill.storage.snapshots.history.folder import StoreFolder
@@ -51,15 +51,15 @@ from docmill.tasks.model.client import close_shared
 from docmill.tasks.model.embedding_costs import close_payer, payer_of
 from docmill.tasks.publishing.plan import Plan, StoreState, plan, unmatched
 from docmill.tasks.publishing.skip_unchanged import narrow
+from docmill.tasks.sources.access_grants import granted
 from docmill.tasks.sources.discover import check_argument, likely_name, open_source
-from docmill.tasks.sources.expand import Listed, expand, without_files
+from docmill.tasks.sources.expand_archives import Listed, expand, without_files
 from docmill.tasks.sources.fingerprint import Fingerprints
-from docmill.tasks.sources.grants import granted
 from docmill.tasks.sources.listings import Listings
 from docmill.tasks.sources.pictures_beside import pictured
 from docmill.tasks.sources.sidecars import Sidecars, described
 from docmill.tasks.sources.source import OUTSIDE, UNREADABLE, Source, SourceFile
-from docmill.tasks.work.batch.orders import passwords_at_hand
+from docmill.tasks.work.batch.step_orders import passwords_at_hand
 from docmill.tasks.work.document.recipe import Recipe
 from docmill.tasks.work.pool.pool import close_pools
 from docmill.tasks.work.pool.temporary_folder import PLANNED, make_folder

@@ -12,7 +12,7 @@ from docmill.flows.runs.report import Report, UnreachedSource
 from docmill.flows.runs.run_state import Run
 from docmill.storage.errors import DocmillError, SourceError, StoreError, Transient
 from docmill.tasks.publishing.plan import StoreState, excessive_losses
-from docmill.tasks.sources.expand import Listed
+from docmill.tasks.sources.expand_archives import Listed
 from docmill.tasks.sources.source import OUTSIDE
 
 T = TypeVar("T")

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from docmill.flows.runs.phases import counted, sized
-from docmill.flows.runs.visible_text import one_line
+from docmill.flows.runs.terminal_safe_text import one_line
 from docmill.storage.schema import RejectRow
 from docmill.storage.snapshots.history.source_log import SourceCounts
 from docmill.tasks.model.client import Spent

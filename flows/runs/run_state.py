@@ -21,8 +21,8 @@ from docmill.storage.snapshots.history.snapshots import PICTURE_VECTORS, SPARSE_
 from docmill.tasks.model.client import ModelAccess
 from docmill.tasks.model.embedding_costs import Payment, payer_of
 from docmill.tasks.publishing.plan import Plan, StoreState
-from docmill.tasks.sources.expand import Listed
-from docmill.tasks.sources.incoming import Incoming
+from docmill.tasks.sources.expand_archives import Listed
+from docmill.tasks.sources.fetch_files import Incoming
 from docmill.tasks.work.document.recipe import Recipe
 
 if TYPE_CHECKING:

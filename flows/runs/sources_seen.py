@@ -9,7 +9,7 @@ from docmill.flows.runs.phases import FETCH, LIST, Phase
 from docmill.flows.runs.report import Report
 from docmill.storage.errors import DocmillError
 from docmill.storage.snapshots.history.source_log import log_sources
-from docmill.tasks.sources.incoming import Tally, Tell
+from docmill.tasks.sources.fetch_files import Tally, Tell
 from docmill.tasks.sources.source import Source
 
 

@@ -10,8 +10,7 @@ from docmill.flows.serving.kept_searches import KeptSearches
 from docmill.flows.serving.open_stores import ServedStore
 from docmill.flows.serving.query_notes import QueryNotes
 from docmill.storage.errors import QueryError
-from docmill.storage.instants import STATED
-from docmill.storage.process.asker import current_asker
+from docmill.storage.process.cancellation import current_asker
 from docmill.storage.schema import ChunkRow, DocumentRow, KeptPicture
 from docmill.storage.search.rank.candidates.hit import Hit
 from docmill.storage.search.rank.candidates.search_options import Mode, Rewrite, SearchArguments, options_of
@@ -19,6 +18,7 @@ from docmill.storage.snapshots.change.diff import diff
 from docmill.storage.snapshots.history import tags
 from docmill.storage.snapshots.read.document import Document, figures_of
 from docmill.storage.snapshots.read.outline import Section
+from docmill.storage.timestamps import STATED
 
 CHUNK_COLUMNS = (
     "chunk_id", "uri", "ordinal", "start_char", "end_char", "text", "context", "headings", "page", "line",

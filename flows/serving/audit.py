@@ -9,7 +9,7 @@ from typing import Any
 
 from docmill.flows.serving.json_text import json_text
 from docmill.storage.errors import ConfigError
-from docmill.storage.process.asker import Asker, current_asker
+from docmill.storage.process.cancellation import Asker, current_asker
 
 _MOST_URIS = 100  # in a line; `hits` counts all
 _OWNER_ONLY = 0o600

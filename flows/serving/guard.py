@@ -11,7 +11,7 @@ from typing import Any
 
 from docmill.flows.serving.access import Access
 from docmill.flows.serving.json_text import json_text
-from docmill.storage.process.asker import Asker, asked_by
+from docmill.storage.process.cancellation import Asker, asked_by
 
 
 class TooManyWaiting(Exception):

@@ -13,7 +13,7 @@ from typing import Any, Unpack
 from docmill.flows.serving.search_pool import SearchPool
 from docmill.storage.address import is_address
 from docmill.storage.errors import DocmillError, QueryError
-from docmill.storage.process.asker import current_asker
+from docmill.storage.process.cancellation import current_asker
 from docmill.storage.remote.mirror.open_folder import open_folder
 from docmill.storage.search.rank.candidates.hit import Hit
 from docmill.storage.search.rank.candidates.search_options import Mode, Rewrite, SearchArguments

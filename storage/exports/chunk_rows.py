@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from docmill.storage.exports.columns import DELETED
-from docmill.storage.exports.stamp import VERSION, Stamp
+from docmill.storage.exports.last_export import VERSION, Stamp
 from docmill.storage.keys import bucket_of, hash_bytes
 from docmill.storage.snapshots.artifacts.multi_vector_rows import KEYS, text_keys
 from docmill.storage.snapshots.artifacts.packs import Packs

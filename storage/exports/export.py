@@ -10,10 +10,10 @@ from pathlib import Path
 from docmill.storage.access.visible_part import NarrowedFolder
 from docmill.storage.errors import ConfigError
 from docmill.storage.exports.chunk_rows import Selection, rows_of, select, since
+from docmill.storage.exports.last_export import A_PART, Destination, Revision, Stamp, check_stamp
 from docmill.storage.exports.parts_folder import DatasetFolder, PartsFolder
 from docmill.storage.exports.row_files import FORMATS, JSON_LINES, PARQUET
 from docmill.storage.exports.single_file import SingleFile
-from docmill.storage.exports.stamp import A_PART, Destination, Revision, Stamp, check_stamp
 from docmill.storage.files import OWNER_ONLY, write_whole
 from docmill.storage.snapshots.artifacts.packs import Packs
 from docmill.storage.snapshots.history.folder import StoredSnapshot

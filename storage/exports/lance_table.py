@@ -11,9 +11,9 @@ from typing import Any
 import pyarrow as pa
 
 from docmill.storage.errors import StoreError
-from docmill.storage.exports.claim import claim
 from docmill.storage.exports.columns import HELD
-from docmill.storage.exports.stamp import Revision, Stamp, read_stamp
+from docmill.storage.exports.export_lock import claim
+from docmill.storage.exports.last_export import Revision, Stamp, read_stamp
 from docmill.storage.failpoints import boundary
 from docmill.storage.files import OWNER_ONLY, explain_full_disk
 from docmill.storage.search.vectors.deferred_client import import_lancedb

@@ -13,11 +13,11 @@ from typing import NamedTuple
 import pyarrow as pa
 
 from docmill.storage.errors import StoreError
-from docmill.storage.exports.claim import claim
 from docmill.storage.exports.columns import HELD
+from docmill.storage.exports.export_lock import claim
 from docmill.storage.exports.folder_swap import draft_of, settle_swap, swap
+from docmill.storage.exports.last_export import Revision, Stamp, read_stamp
 from docmill.storage.exports.row_files import PARQUET, RowFormat
-from docmill.storage.exports.stamp import Revision, Stamp, read_stamp
 from docmill.storage.failpoints import boundary
 from docmill.storage.files import (
     OWNER_ONLY,

@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from docmill.storage.errors import ConfigError, Locked, StoreError, Transient
 from docmill.storage.exports.columns import HELD
-from docmill.storage.exports.stamp import Revision, Stamp, read_stamp
+from docmill.storage.exports.last_export import Revision, Stamp, read_stamp
 from docmill.storage.failpoints import boundary
 from docmill.storage.files import OWNER_ONLY
 from docmill.storage.process.extras import extra

@@ -10,9 +10,9 @@ from typing import Any
 import pyarrow as pa
 
 from docmill.storage.errors import StoreError
-from docmill.storage.exports.claim import claim
+from docmill.storage.exports.export_lock import claim
+from docmill.storage.exports.last_export import Revision, Stamp, read_stamp
 from docmill.storage.exports.row_files import RowFormat
-from docmill.storage.exports.stamp import Revision, Stamp, read_stamp
 from docmill.storage.failpoints import boundary
 from docmill.storage.files import close_to_others, explain_full_disk, hash_file, sync_folder, write_whole
 

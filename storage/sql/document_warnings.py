@@ -4,8 +4,8 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
-from docmill.storage.declared_keys import as_struct
-from docmill.storage.instants import with_instants, with_written_times
+from docmill.storage.metadata_keys import as_struct
+from docmill.storage.timestamps import with_instants, with_written_times
 
 
 class DocumentWarning(NamedTuple):

@@ -20,7 +20,7 @@ from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING
 
 from docmill.storage.errors import QueryError, Transient
-from docmill.storage.process.asker import Abandoned, Asker, current_asker
+from docmill.storage.process.cancellation import Abandoned, Asker, current_asker
 from docmill.storage.sql.process_handle import ProcessHandle, encode
 from docmill.storage.sql.statement import DEFAULT_LIMITS, Files, SqlLimits, Statement
 

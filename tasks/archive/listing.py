@@ -9,12 +9,12 @@ from pathlib import Path
 
 from docmill.storage.errors import Rejected
 from docmill.storage.keys import hash_bytes
+from docmill.tasks.archive.archive_kinds import KEPT, may_hold
 from docmill.tasks.archive.archive_options import Account, ArchiveOptions, OverLimit, OverRatio, Share
 from docmill.tasks.archive.contents import ContainedFile, Contents, Place, unlisted
-from docmill.tasks.archive.kinds import KEPT, may_hold
 from docmill.tasks.archive.member_names import inner_path, shown
 from docmill.tasks.archive.members import Member, joined
-from docmill.tasks.archive.opening import Container, Opened, opened
+from docmill.tasks.archive.open_archives import Container, Opened, opened
 from docmill.tasks.paths.local_file import LocalFile
 
 _MAX_MESSAGE = 300  # characters of a library's message: its sentence fits, long quoted bytes do not

@@ -14,9 +14,9 @@ from docmill.storage.schema import Draft, Element, Parsed, indexed_text, part_re
 from docmill.tasks.chunking.chunk_options import FIGURE, ChunkOptions
 from docmill.tasks.chunking.chunk_tree import ChunkNode, ChunkTree, grow, in_order, summary
 from docmill.tasks.chunking.figure_chunks import figure_chunks
-from docmill.tasks.chunking.fitting import Fitter
+from docmill.tasks.chunking.fit_spans import Fitter
+from docmill.tasks.chunking.late_windows import windows
 from docmill.tasks.chunking.route import Route, Routed
-from docmill.tasks.chunking.windows import windows
 from docmill.tasks.context.context_input import ContextInput, context_input_of
 from docmill.tasks.context.contextualizers import CONTEXTUALIZERS, contextualizer_of, nothing
 from docmill.tasks.context.model_context import MOST_TOKENS, ChunkLead, ContextWriter
@@ -24,11 +24,11 @@ from docmill.tasks.counting.tokens import Tokens, load_tokenizer
 from docmill.tasks.detect.regions import Region
 from docmill.tasks.detect.type_scores import Verdict
 from docmill.tasks.split.content.table import WIDEST_HEADER
-from docmill.tasks.split.parts.lookup import Lookup
+from docmill.tasks.split.parts.model_lookup import Lookup
 from docmill.tasks.split.parts.part import Part
 from docmill.tasks.split.parts.strategy_options import Options
 from docmill.tasks.split.spans.pieces import GLUE, LINE, Piece, cut, fit_all, merge
-from docmill.tasks.split.spans.prose import prose_cuts
+from docmill.tasks.split.spans.prose_cuts import prose_cuts
 from docmill.tasks.split.spans.reading_map import ReadingMap, reading_of
 from docmill.tasks.split.spans.sizing import Room
 from docmill.tasks.split.spans.span import Span

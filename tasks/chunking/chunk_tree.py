@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from docmill.tasks.chunking.fitting import FittedSpan, Fitter
+from docmill.tasks.chunking.fit_spans import FittedSpan, Fitter
 from docmill.tasks.context.contextualizers import nothing
 from docmill.tasks.context.model_context import ChunkLead
 from docmill.tasks.context.summary_sentences import most_central, prose_sentences
@@ -14,7 +14,7 @@ from docmill.tasks.split.parts.blocks import blocks
 from docmill.tasks.split.parts.part import Level, Part
 from docmill.tasks.split.parts.strategy_options import Optimize, Options
 from docmill.tasks.split.spans.pieces import LINE, Piece, fit, merge
-from docmill.tasks.split.spans.prose import prose_cuts
+from docmill.tasks.split.spans.prose_cuts import prose_cuts
 from docmill.tasks.split.spans.sizing import Room
 from docmill.tasks.split.spans.span import Span, trim
 from docmill.tasks.split.splitter import Splitter

@@ -7,7 +7,7 @@ from docmill.storage.schema import MISSING, OCR_PAGES, Element
 from docmill.storage.search.sentences.sentence_spans import sentence_spans
 from docmill.tasks.chunking.chunk_options import FIGURE, ChunkOptions
 from docmill.tasks.chunking.chunk_tree import ChunkNode
-from docmill.tasks.chunking.fitting import Fitter
+from docmill.tasks.chunking.fit_spans import Fitter
 from docmill.tasks.context.contextualizers import nothing
 from docmill.tasks.context.model_context import asking_ocr, describing
 from docmill.tasks.model.prompt import Prompt

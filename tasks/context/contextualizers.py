@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from docmill.tasks.model.prompt import Prompt
 
 PROMPTS = "1"
-"""Raise it whenever a prompt of `model_prompts.py` changes: answers to old prompts are then not reused."""
+"""Raise it whenever a prompt of `model_context.py` changes: answers to old prompts are then not reused."""
 DESCRIPTIONS = "1"
 """The same of the prompt that asks for the description of a picture."""
 PHRASINGS = "1"

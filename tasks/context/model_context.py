@@ -19,7 +19,7 @@ from docmill.tasks.context.structural import SEPARATOR, structural_within
 from docmill.tasks.context.word_limits import cut_words
 from docmill.tasks.counting.counter import Counter
 from docmill.tasks.model.prompt import Answer, Prompt
-from docmill.tasks.split.parts.lookup import Lookup
+from docmill.tasks.split.parts.model_lookup import Lookup
 from docmill.tasks.split.spans.span import Span
 
 

@@ -114,7 +114,7 @@ def _titled(function: str) -> Callable[[bytes, ParseOptions], Parsed]:
 
     def titled(data: bytes, options: ParseOptions) -> Parsed:
         from docmill.tasks.parse.titles.contents_list import with_contents
-        from docmill.tasks.parse.titles.untitled import with_titles
+        from docmill.tasks.parse.titles.inferred_headings import with_titles
 
         return with_titles(with_contents(parse(data, options)))
 
@@ -135,7 +135,8 @@ def _form(name: str, version: int, reader: str, suffixes: str, files: str, by: s
 _CODE = " ".join(suffix for language in LANGUAGES.values() for suffix in language.suffixes)
 
 _ALL = (
-    _form("text", 9, "plain.parse_text", ".asc .me .text .txt", "plain text, and markup without a parser of its own",
+    _form("text", 9, "plain_text.parse_text", ".asc .me .text .txt",
+        "plain text, and markup without a parser of its own",
         "as it is; paragraphs, and titles by their looks", titled=True, holds="", akin="chat log"),
     _form("markdown", 13, "markup.md.markdown_file.parse_markdown", ".markdown .md .mdown .mdx .mkd",
         "Markdown and MDX", "markdown-it-py: headings, lists, tables, code, front matter", titled=True, holds="",
@@ -263,7 +264,7 @@ _ALL = (
         content_type="table", because="the file is a table"),
     _form("dbf", 3, "records.data_files.parse_dbf", ".dbf", "dBase and FoxPro", "fields, the first 10,000 records",
         content_type="table", because="the file is a table"),
-    _form("code", 3, "plain.parse_code", _CODE, f"source code in {len(LANGUAGES)} languages",
+    _form("code", 3, "plain_text.parse_code", _CODE, f"source code in {len(LANGUAGES)} languages",
         "the text itself", content_type="code", because="the file is source code"),
 )  # fmt: skip
 """Each format: name, version, reader, suffixes, which files these are, how they are read; then the signs of `Format`,

@@ -14,7 +14,7 @@ from docmill.storage.snapshots.write.pending_vectors import among, waiting_piece
 from docmill.tasks.model.embedding_costs import Payment
 from docmill.tasks.publishing.reembed import VectorSource
 from docmill.tasks.work.batch.embed import HERE, Embedding, Encoding, in_turn, timed, unvectored
-from docmill.tasks.work.batch.orders import load_order
+from docmill.tasks.work.batch.step_orders import load_order
 
 _CHUNKS_AT_ONCE = 2048
 """Chunks in memory for each lane, from which the model fills batches of similar length."""

@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 from docmill.storage.errors import QueryError
 from docmill.storage.snapshots.history.folder import StoredSnapshot
 from docmill.storage.snapshots.read.store import Store
-from docmill.tasks.evaluate.asking import ReadingDepth, SearchMethod, check_measures, evaluate_all
+from docmill.tasks.evaluate.ask_and_measure import ReadingDepth, SearchMethod, check_measures, evaluate_all
 from docmill.tasks.evaluate.bootstrap import Interval
-from docmill.tasks.evaluate.proxies import proxies, read_sources
+from docmill.tasks.evaluate.proxy_questions import proxies, read_sources
 from docmill.tasks.evaluate.questions import LeftOut, Question
 
 _DEPTH = 10

@@ -12,7 +12,7 @@ from docmill.storage.errors import ALLOW_DELETE, Rejected, SourceError
 from docmill.storage.schema import RejectRow, StagedDocument
 from docmill.tasks.parse.formats import FileType
 from docmill.tasks.paths.content import content_of
-from docmill.tasks.publishing.declare import Declared, declared_of
+from docmill.tasks.publishing.declared_metadata import Declared, declared_of
 from docmill.tasks.sources.source import UNREADABLE, Listing, Source, SourceFile
 from docmill.tasks.work.document.recipe import Recipe, suffix_of
 from docmill.tasks.work.document.work_item import WorkItem, rejected_row

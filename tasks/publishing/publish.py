@@ -12,12 +12,12 @@ from docmill.storage.search.encode.space import EmbeddingSpace
 from docmill.storage.search.rank.candidates.search_options import Rewrite
 from docmill.storage.snapshots.artifacts import staging
 from docmill.storage.snapshots.artifacts.staging import Batch
-from docmill.storage.snapshots.change import candidates
+from docmill.storage.snapshots.change import candidate_snapshots
 from docmill.storage.snapshots.clean.compact import compact_held, due
 from docmill.storage.snapshots.history import tags
 from docmill.storage.snapshots.history.folder import StoredSnapshot, StoreFolder
 from docmill.storage.snapshots.history.retention import Retention, superseded
-from docmill.storage.snapshots.tables.exchange import Rewriting, rewrite_here
+from docmill.storage.snapshots.tables.rewrite_buckets import Rewriting, rewrite_here
 from docmill.storage.snapshots.tables.spill import spill
 from docmill.storage.snapshots.write.chunk_moves import NO_MOVES, ChunkMoves
 from docmill.storage.snapshots.write.commit import Changes, prepare, put
@@ -26,7 +26,7 @@ from docmill.tasks.model.query_wordings import Rewriter
 from docmill.tasks.publishing.gate import Gate, GateVerdict, judge
 from docmill.tasks.publishing.plan import Plan, StoreState
 from docmill.tasks.publishing.run_rows import Outcome, chunk_tables, reject_table
-from docmill.tasks.work.batch.orders import load_order
+from docmill.tasks.work.batch.step_orders import load_order
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +73,7 @@ def publish_snapshot(
     """Commit a prepared snapshot, or keep it as a candidate if the gate rejects it."""
     finding = judge(base, made, gate) if gate and base else None
     if finding and finding.worse:
-        return Published(None, candidate=candidates.keep(made), finding=finding)
+        return Published(None, candidate=candidate_snapshots.keep(made), finding=finding)
     put(made, base)
     staging.clear(made.root)
     if base and base.snapshot.pending and not retention.keep_steps:

@@ -21,9 +21,9 @@ from docmill.storage.process.shutdown import uncut
 from docmill.storage.remote.mirror.open_folder import open_folder
 from docmill.storage.schema import CostRow, RunRow, indexed_text
 from docmill.storage.schema_evolution import conform
-from docmill.storage.search.encode.agreement import confirmed
 from docmill.storage.search.encode.encoder import TextEncoder, Window, load_encoder
-from docmill.storage.search.encode.shortened import shortens
+from docmill.storage.search.encode.matryoshka import shortens
+from docmill.storage.search.encode.numpy_bert_check import confirmed
 from docmill.storage.search.encode.space import EmbeddingSpace
 from docmill.storage.search.encode.text_encoder import DocumentEncoder, first_of
 from docmill.storage.search.vectors import vectors
@@ -31,7 +31,7 @@ from docmill.storage.snapshots.artifacts import staging
 from docmill.storage.snapshots.artifacts.late_vectors import encode_windows, keys_of, windows_of
 from docmill.storage.snapshots.artifacts.multi_vector_rows import KEYS, by_vector, with_keys
 from docmill.storage.snapshots.artifacts.packs import Packs, pack_embeddings
-from docmill.storage.snapshots.clean.presence import check_present
+from docmill.storage.snapshots.clean.missing_files import check_present
 from docmill.storage.snapshots.history.folder import StoredSnapshot, StoreFolder
 from docmill.storage.snapshots.history.garbage import sweep
 from docmill.storage.snapshots.history.probed_models import probe_model

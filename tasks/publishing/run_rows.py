@@ -10,15 +10,15 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from docmill.storage.arrow_schema import CHUNKS, DOCUMENTS, REJECTS, from_table, to_table
-from docmill.storage.instants import instant
 from docmill.storage.keys import chunk_keys, document_key
 from docmill.storage.schema import DocumentRow, RejectRow, StagedDocument, indexed_text
 from docmill.storage.snapshots.artifacts.staging import DRAFTS, Batch
 from docmill.storage.snapshots.history.folder import StoredSnapshot
 from docmill.storage.snapshots.tables.tables import read_buckets
-from docmill.tasks.publishing.declare import declared_of
+from docmill.storage.timestamps import instant
+from docmill.tasks.publishing.declared_metadata import declared_of
 from docmill.tasks.publishing.plan import KnownDocument, Plan, PlannedFile, StoreState
-from docmill.tasks.sources.grants import access_of
+from docmill.tasks.sources.access_grants import access_of
 from docmill.tasks.sources.source import SourceFile
 from docmill.tasks.work.document.recipe import Recipe
 

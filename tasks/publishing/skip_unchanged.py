@@ -24,7 +24,7 @@ from docmill.storage.snapshots.tables.row_columns import RowColumns
 from docmill.storage.snapshots.tables.tables import at_once, read_buckets, read_stored_file
 from docmill.tasks.parse.formats import FileType
 from docmill.tasks.paths.content import FileContent
-from docmill.tasks.publishing.declare import declared_of
+from docmill.tasks.publishing.declared_metadata import declared_of
 from docmill.tasks.publishing.plan import KnownContents, KnownDocument, StoreState
 from docmill.tasks.sources.source import Listing, Source, SourceFile
 from docmill.tasks.work.document.recipe import Recipe, suffix_of

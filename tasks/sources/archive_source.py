@@ -8,9 +8,9 @@ from pathlib import Path, PurePosixPath
 from docmill.storage.errors import Rejected
 from docmill.storage.keys import key_of
 from docmill.storage.snapshots.tables.row_columns import RowColumns
+from docmill.tasks.archive.archive_kinds import HEAD_BYTES, KEPT, may_hold
 from docmill.tasks.archive.archive_options import ArchiveOptions
 from docmill.tasks.archive.contents import LISTING_VERSION, ContainedFile, Contents
-from docmill.tasks.archive.kinds import HEAD_BYTES, KEPT, may_hold
 from docmill.tasks.archive.member_names import UNSAFE_PATH, uncompressed
 from docmill.tasks.sources.checkpoints import Checkpoint, Checkpoints
 from docmill.tasks.sources.connectors.contract import SourceItem

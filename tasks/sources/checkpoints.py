@@ -10,8 +10,8 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from docmill.storage.described import record_of, record_text
 from docmill.storage.files import write_whole
+from docmill.storage.stated_metadata import record_of, record_text
 from docmill.tasks.sources.connectors.contract import SourceItem
 
 _SCHEMA = pa.schema(

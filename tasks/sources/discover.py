@@ -17,7 +17,7 @@ from docmill.tasks.paths.local_file import ANYWHERE, Reach
 from docmill.tasks.sources.archive_source import ArchiveSource, Opener, begins_as_archive
 from docmill.tasks.sources.checkpoints import Checkpoints
 from docmill.tasks.sources.connectors.contract import SourcePlugin
-from docmill.tasks.sources.connectors.own import CONNECTORS, name_by
+from docmill.tasks.sources.connectors.own_connectors import CONNECTORS, name_by
 from docmill.tasks.sources.object_source import open_prefix
 from docmill.tasks.sources.plugin_source import Address, SourceKind, Tables, kind_of_connector, kind_of_plugin
 from docmill.tasks.sources.source import (

@@ -21,7 +21,7 @@ import pyarrow.parquet as pq
 from docmill.storage.files import write_whole
 from docmill.storage.keys import KEY_BYTES
 from docmill.storage.snapshots.tables.row_columns import RowColumns
-from docmill.tasks.archive.kinds import head_bytes, held_by
+from docmill.tasks.archive.archive_kinds import head_bytes, held_by
 from docmill.tasks.paths.local_file import LocalFile
 from docmill.tasks.sources.source import SourceFile, is_origin, may_exist
 

@@ -12,7 +12,7 @@ from docmill.storage.name_grammar import fault, steps
 from docmill.storage.remote.objects.bucket import ObjectEntry, Objects, Vanished, connect
 from docmill.tasks.sources.checkpoints import Checkpoints
 from docmill.tasks.sources.connectors.contract import SourceItem
-from docmill.tasks.sources.incoming import admitted
+from docmill.tasks.sources.fetch_files import admitted
 from docmill.tasks.sources.source import (
     OBJECTS,
     UNREADABLE,

@@ -12,9 +12,9 @@ import pyarrow.compute as pc
 
 from docmill.storage.schema import EVERYONE
 from docmill.storage.snapshots.tables.row_columns import RowColumns
-from docmill.tasks.archive.kinds import pictures_held
+from docmill.tasks.archive.archive_kinds import pictures_held
 from docmill.tasks.paths.content import PictureBeside
-from docmill.tasks.sources.grants import access_of
+from docmill.tasks.sources.access_grants import access_of
 from docmill.tasks.sources.source import Listing, Source, SourceFile
 
 Listed = tuple[Source, Listing]

@@ -11,16 +11,16 @@ from threading import Event
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, quote_plus
 
-from docmill.storage.described import record_text
 from docmill.storage.errors import REASONS, ConfigError, Rejected, SourceError, Transient
 from docmill.storage.keys import key_of
 from docmill.storage.plugins.origin import Origin, described, place, plugin_failed
 from docmill.storage.plugins.registry import nearest
-from docmill.tasks.archive.kinds import HEAD_BYTES, may_hold
+from docmill.storage.stated_metadata import record_text
+from docmill.tasks.archive.archive_kinds import HEAD_BYTES, may_hold
 from docmill.tasks.sources.checkpoints import Checkpoint, Checkpoints
 from docmill.tasks.sources.connectors.contract import SourceItem, SourceListing, SourcePlugin, SourceReader
-from docmill.tasks.sources.connectors.own import Connector, name_by
-from docmill.tasks.sources.incoming import admitted
+from docmill.tasks.sources.connectors.own_connectors import Connector, name_by
+from docmill.tasks.sources.fetch_files import admitted
 from docmill.tasks.sources.source import DiscoverOptions, Listing, NamedSource, Passing, PathRules, Source, SourceFile
 
 if TYPE_CHECKING:

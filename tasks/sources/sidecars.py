@@ -20,11 +20,11 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from docmill.storage.described import ACCESS, PROBLEMS, Record, merged, record_of, record_text, with_access
 from docmill.storage.errors import ConfigError
 from docmill.storage.files import remove, write_whole
 from docmill.storage.keys import key_of
 from docmill.storage.snapshots.tables.row_columns import RowColumns
+from docmill.storage.stated_metadata import ACCESS, PROBLEMS, Record, merged, record_of, record_text, with_access
 from docmill.tasks.sources.source import ENDINGS, FOLDER_FILE, Listing, Skipped, Source, SourceFile, is_sidecar
 
 Listed = tuple[Source, Listing]

@@ -68,7 +68,7 @@ class SourceFile:
     known where the file will be. `inode` tells a file on disk from another one of the same size and time that was moved
     to its path. `link` is the URL where a person opens the original, or "". `item` is what its source told of it.
     `content_hash`, and what the file `holds`, see `Fingerprint`, are "" until a run has read the file or remembers it.
-    `described` is what is said of it beside it, see `docmill.storage.described`.
+    `described` is what is said of it beside it, see `docmill.storage.stated_metadata`.
     `reach` is where `path` may lead when it is read. `pictures` are the files of the source that the file shows.
     """
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from docmill.flows.serving.open_stores import OpenStores
-from docmill.storage.process.asker import Asker, asked_by
+from docmill.storage.process.cancellation import Asker, asked_by
 from docmill.storage.search.keywords.keyword_writer import open_segment
 from docmill.storage.snapshots.read import store as reader
 from docmill.storage.snapshots.read.store import Store, make_ahead

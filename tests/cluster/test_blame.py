@@ -22,7 +22,7 @@ from docmill.storage.remote.objects.freight import Freight
 from docmill.tasks.work.pool.plain_json import Readers, decode
 from docmill.tasks.work.remote.carry import carry
 from docmill.tasks.work.remote.parcels import Parcel
-from docmill.tasks.work.remote.perform import BATCH, EMBED, ORDER
+from docmill.tasks.work.remote.worker_steps import BATCH, EMBED, ORDER
 from tests.kit.faults.cluster_runs import Heard, pages, settings_on
 from tests.kit.workbench import Workbench
 

@@ -21,8 +21,8 @@ from docmill.storage.remote.objects.freight import Freight
 from docmill.storage.schema_evolution import conform
 from docmill.storage.search.encode.model_spaces import describe_model
 from docmill.storage.snapshots.history.snapshots import StoredFile
-from docmill.storage.snapshots.tables import exchange
-from docmill.storage.snapshots.tables.exchange import (
+from docmill.storage.snapshots.tables import rewrite_buckets
+from docmill.storage.snapshots.tables.rewrite_buckets import (
     BucketTable,
     Exchanged,
     Leaving,
@@ -33,7 +33,7 @@ from docmill.tasks.work.pool.plain_json import Readers, decode, encode
 from docmill.tasks.work.remote import rewriting
 from docmill.tasks.work.remote.carry import carry
 from docmill.tasks.work.remote.parcels import Parcel, Receipt
-from docmill.tasks.work.remote.perform import REWRITE
+from docmill.tasks.work.remote.worker_steps import REWRITE
 
 BUCKETS = 16
 URIS = [f"{number}.md" for number in range(60)]
@@ -96,7 +96,7 @@ def sender(tmp_path: Path, fake_model: str, monkeypatch: pytest.MonkeyPatch) -> 
     return Sender(Answering(), freight, "run", run, describe_model(fake_model, ""), "", (), str)
 
 
-def exchanged(root: Path, base: tuple[StoredFile, ...], way: exchange.Rewriting) -> Exchanged:
+def exchanged(root: Path, base: tuple[StoredFile, ...], way: rewrite_buckets.Rewriting) -> Exchanged:
     """Return the table after documents are deleted, changed and added."""
     gone = [*map(document_key, [*DELETED, *CHANGED])]
     leaving = Leaving(gone, ["document_id", "headings", "text"], [*map(document_key, DELETED)])
@@ -107,7 +107,7 @@ def compare(tmp_path: Path, base: tuple[StoredFile, ...], sender: Sender, lanes:
     """Check that what workers have a part in is what one process makes, byte for byte."""
     root, here = tmp_path / "store", tmp_path / "here"
     assert replace_documents(here, (), "chunks", BUCKETS, [], rows(URIS)) == base
-    alone = exchanged(here, base, exchange.rewrite_here)
+    alone = exchanged(here, base, rewrite_buckets.rewrite_here)
     assert exchanged(root, base, remote_rewriting.remote_rewriting(sender, lanes)) == alone
     assert alone.left.num_rows == 3 * len([*DELETED, *CHANGED])
     assert alone.whole.num_rows == 3 * len(DELETED)
@@ -130,7 +130,7 @@ def test_workers_make_the_files_that_the_driver_would_make(
     tmp_path: Path, base: tuple[StoredFile, ...], sender: Sender, monkeypatch: pytest.MonkeyPatch, at_once: int
 ) -> None:
     if at_once == 1:  # each pass over the new rows has one bucket, which is for the driver
-        monkeypatch.setattr(exchange, "_ROWS_AT_ONCE", at_once)
+        monkeypatch.setattr(rewrite_buckets, "_ROWS_AT_ONCE", at_once)
     compare(tmp_path, base, sender)
     assert rewritten(sender) == (0 if at_once == 1 else touched())
     assert [line for line in sender.news if ": failed: " in line] == []
@@ -209,7 +209,9 @@ def lying(lie: Callable[[Exchanged], Exchanged]) -> Answer:
 
     def answer(step: str, parcel: bytes) -> bytes:
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(rewriting, "rewrite_here", lambda root, change: lie(exchange.rewrite_here(root, change)))
+            patch.setattr(
+                rewriting, "rewrite_here", lambda root, change: lie(rewrite_buckets.rewrite_here(root, change))
+            )
             return carry(step, parcel)
 
     return answer
@@ -290,7 +292,7 @@ def test_a_worker_with_another_pyarrow_rewrites_nothing(
 def test_a_file_of_the_store_that_is_damaged_goes_into_no_new_one(
     tmp_path: Path, base: tuple[StoredFile, ...], sender: Sender, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def here(root: Path, change: exchange.TableChange) -> Exchanged:
+    def here(root: Path, change: rewrite_buckets.TableChange) -> Exchanged:
         raise StoreError(f"{len(change.buckets)} buckets of {root} are left to the driver")
 
     for piece in base:

@@ -14,7 +14,7 @@ from docmill.flows.cli.program import GROUPS
 from docmill.flows.cli.terminal.exit_statuses import STATUSES, STATUSES_OF
 from docmill.flows.config.configuration import keys
 from docmill.flows.config.section import Unit
-from docmill.storage.errors import REASONS, REMEDIES, ConfigError
+from docmill.storage.errors import REASONS, ConfigError
 from docmill.tasks.context.contextualizers import CONTEXTUALIZERS
 from docmill.tasks.detect.content_types import CONTENT_TYPES
 from docmill.tasks.detect.type_scores import SCORES
@@ -23,6 +23,7 @@ from docmill.tasks.split.strategies import SPLITTERS, options_of
 from tests.kit.house import MODULES, ROOT, name_of, syntax
 from tests.kit.making.make_reference import FOLDER, PAGES
 from tests.kit.making.reference.commands_page import commands, named
+from tests.kit.making.reference.errors_page import REMEDIES
 from tests.kit.making.reference.python_page import CLASSES, FUNCTIONS, TYPES
 from tests.kit.making.reference.strategies_page import CONTEXTS
 

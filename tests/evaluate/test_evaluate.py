@@ -16,7 +16,7 @@ from docmill.flows.cli.pages.chart import Compared, chart
 from docmill.storage.errors import ConfigError, QueryError
 from docmill.storage.search.rank.candidates.hit import Hit
 from docmill.tasks.evaluate.answer_ranks import Answers, locate
-from docmill.tasks.evaluate.asking import SearchMethod
+from docmill.tasks.evaluate.ask_and_measure import SearchMethod
 from docmill.tasks.evaluate.bootstrap import difference, interval
 from docmill.tasks.evaluate.excerpts import Excerpts
 from docmill.tasks.evaluate.questions import Question, Target, load_questions

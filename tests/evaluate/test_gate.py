@@ -12,7 +12,7 @@ from docmill.flows.cli.app import app
 from docmill.storage import failpoints
 from docmill.storage.errors import ConfigError, QueryError, StoreError
 from docmill.storage.remote.mirror.open_folder import open_folder
-from docmill.storage.snapshots.change import candidates
+from docmill.storage.snapshots.change import candidate_snapshots
 from docmill.storage.snapshots.change.tagging import set_tag
 from docmill.storage.snapshots.clean.compact import compact, vacuum
 from docmill.storage.snapshots.clean.verify import verify
@@ -80,7 +80,7 @@ def test_a_person_publishes_what_was_held_back(bench: Workbench) -> None:
     spoil(bench)
     bench.ingest()
     held = [(hit.text, hit.score) for hit in open_store(bench.root, "candidate-2").search("box of news")]
-    made = candidates.publish(bench.root, "candidate-2")
+    made = candidate_snapshots.publish(bench.root, "candidate-2")
     assert made.number == 2
     assert [(hit.text, hit.score) for hit in bench.store.search("box of news")] == held
     assert snapshots.candidates(bench.root) == []
@@ -98,8 +98,8 @@ def test_a_better_run_passes_and_undoes_nothing(bench: Workbench) -> None:
     assert (report.snapshot, report.exit_status, summary(report)["added"]) == (2, 0, 1)
     assert verify(bench.root, deep=True) == []
     with pytest.raises(QueryError, match="snapshot 2 was committed after candidate-2"):
-        candidates.publish(bench.root, "candidate-2")
-    made = candidates.publish(bench.root, "candidate-2", force=True)
+        candidate_snapshots.publish(bench.root, "candidate-2")
+    made = candidate_snapshots.publish(bench.root, "candidate-2", force=True)
     assert made.number == 3
     assert verify(bench.root, deep=True) == []
     assert bench.store.sql("SELECT snapshot FROM runs").to_pylist() == [{"snapshot": n} for n in (1, 2, 3)]
@@ -112,7 +112,7 @@ def test_a_compaction_in_between_is_no_obstacle(bench: Workbench) -> None:
     compact(bench.root, Retention())
     vacuum(bench.root, Retention(keep_snapshots=1))
     answers = [hit.text for hit in open_store(bench.root, "candidate-2").search("shop")]
-    made = candidates.publish(bench.root, "candidate-2")
+    made = candidate_snapshots.publish(bench.root, "candidate-2")
     assert made.number == snapshots.numbers(bench.root)[-1]
     assert [hit.text for hit in bench.store.search("shop")] == answers
     assert verify(bench.root, deep=True) == []
@@ -135,13 +135,13 @@ def test_candidates_are_given_up_by_hand_and_by_age(bench: Workbench) -> None:
     assert snapshots.candidates(bench.root) == ["candidate-2", "candidate-2-2"], "a reader keeps what it has open"
     assert reader.search("shop")
     del reader
-    candidates.discard(bench.root, "candidate-2-2")
+    candidate_snapshots.discard(bench.root, "candidate-2-2")
     assert snapshots.candidates(bench.root) == ["candidate-2"]
     vacuum(bench.root, Retention(keep_days=0))
     assert snapshots.candidates(bench.root) == []
     assert verify(bench.root, deep=True) == []
     with pytest.raises(QueryError, match="there are none"):
-        candidates.publish(bench.root, "candidate-2")
+        candidate_snapshots.publish(bench.root, "candidate-2")
 
 
 @pytest.mark.parametrize("gate", [{"questions": "none.csv"}, {"metric": "sharpness"}])

@@ -15,8 +15,8 @@ import pytest
 
 from docmill.storage import failpoints
 from docmill.storage.errors import ConfigError, DocmillError, Locked, QueryError, StoreError, Transient
-from docmill.storage.exports.claim import claim
-from docmill.storage.exports.stamp import VERSION
+from docmill.storage.exports.export_lock import claim
+from docmill.storage.exports.last_export import VERSION
 from docmill.storage.search.encode import encoder, space
 from docmill.storage.snapshots.change.tagging import delete_tag
 from docmill.storage.snapshots.history.retention import Retention

@@ -11,9 +11,9 @@ import pytest
 from docmill.storage.keys import hash_bytes
 from docmill.storage.remote.objects.bucket import connect
 from docmill.storage.snapshots.clean.verify import verify
-from docmill.tasks.parse.pictures import beside
+from docmill.tasks.parse.pictures import picture_files as beside
 from docmill.tasks.parse.pictures.album import MOST_PICTURES
-from docmill.tasks.parse.pictures.beside import names_in, path_of
+from docmill.tasks.parse.pictures.picture_files import names_in, path_of
 from docmill.tasks.paths.content import PictureBeside
 from docmill.tasks.paths.local_file import Reach
 from docmill.tasks.work.document import process

@@ -10,8 +10,8 @@ from docmill.storage.schema import Element, Parsed
 from docmill.tasks.parse.dispatch.parser import faults
 from docmill.tasks.parse.dispatch.reading import parse
 from docmill.tasks.parse.formats import FileType, ParseOptions
-from docmill.tasks.parse.pictures import beside
-from docmill.tasks.parse.pictures.beside import names_in
+from docmill.tasks.parse.pictures import picture_files
+from docmill.tasks.parse.pictures.picture_files import names_in
 from docmill.tasks.work.document.process import figure_rows
 from tests.kit.workbench import Workbench
 from tests.kit.writers.figures import drawn
@@ -172,5 +172,5 @@ _PIECES = [
 def test_hostile_markup_is_searched_in_a_time_that_grows_with_its_length_alone(suffix: str) -> None:
     for piece in _PIECES:
         began = time.process_time()
-        names_in(f"p.{suffix}", (piece * (beside.PAGE_BYTES // len(piece) // 16)).encode())
+        names_in(f"p.{suffix}", (piece * (picture_files.PAGE_BYTES // len(piece) // 16)).encode())
         assert time.process_time() - began < 2, piece

@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 from docmill.flows.cli.app import app
 from docmill.flows.cli.commands.init import SOURCE, source_block
 from docmill.flows.config.settings import Settings
-from docmill.tasks.sources.connectors.own import CONNECTORS
+from docmill.tasks.sources.connectors.own_connectors import CONNECTORS
 
 KINDS = sorted({connector.kind for connector in CONNECTORS.values()})
 

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from docmill.storage.described import record_of
 from docmill.storage.errors import QueryError
 from docmill.storage.snapshots.clean.verify import verify
+from docmill.storage.stated_metadata import record_of
 from tests.kit.workbench import Workbench
 from tests.kit.writers.archives import zipped
 

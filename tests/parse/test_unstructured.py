@@ -14,7 +14,7 @@ from docmill.tasks.parse.dispatch.parsers import PARSERS
 from docmill.tasks.parse.dispatch.readers import ChosenReader, ReaderTable, parser_for, parser_key
 from docmill.tasks.parse.dispatch.reading import parse
 from docmill.tasks.parse.formats import FileType, ParseOptions
-from docmill.tasks.parse.partition import needed
+from docmill.tasks.parse.partition import unstructured_formats
 from tests.kit.house import ROOT
 
 TESTS = ROOT / "tests"
@@ -122,7 +122,7 @@ def test_a_damaged_file_is_rejected_with_a_reason() -> None:
 @pytest.fixture
 def nothing_installed(monkeypatch: pytest.MonkeyPatch) -> None:
     """Make every package of the reader look as if it were not installed."""
-    monkeypatch.setattr(needed, "is_installed", lambda _: False)
+    monkeypatch.setattr(unstructured_formats, "is_installed", lambda _: False)
 
 
 @pytest.mark.usefixtures("nothing_installed")
@@ -139,7 +139,7 @@ def test_without_the_extra_the_error_names_it_before_the_run() -> None:
 
 
 def test_pdf_needs_packages_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(needed, "is_installed", lambda package: package == "unstructured")
+    monkeypatch.setattr(unstructured_formats, "is_installed", lambda package: package == "unstructured")
     ReaderTable((("inbox/**", ChosenReader("unstructured")),))
     with pytest.raises(ConfigError, match=r"package pdfminer for pdf files: pip install 'unstructured\[pdf\]'$"):
         ReaderTable((("**/*.pdf", ChosenReader("unstructured")),))

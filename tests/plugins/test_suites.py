@@ -8,12 +8,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from docmill.parser_suite import Sample, check_damaged, check_parsed
 from docmill.storage.errors import Rejected
 from docmill.storage.schema import Parsed
 from docmill.tasks.context.contextualizers import CONTEXTUALIZERS
 from docmill.tasks.parse.dispatch.file_type import detect_file_type
-from docmill.testing import ParserSuite, SplitterSuite, check_contexts, check_document, documents
+from docmill.testing import (
+    ParserSuite,
+    Sample,
+    SplitterSuite,
+    check_contexts,
+    check_damaged,
+    check_document,
+    check_parsed,
+    documents,
+)
 from tests.kit.drawing import examples
 from tests.kit.making import make_golden
 from tests.plugins.distributions import write_distribution

@@ -6,7 +6,7 @@ import pytest
 
 from docmill.flows.cli.terminal.hits import print_hits
 from docmill.storage.remote.objects.bucket import connect
-from docmill.storage.search.rank.steps.distinct import facts_of
+from docmill.storage.search.rank.steps.near_duplicates import facts_of
 from tests.kit.remote_bench import RemoteBench
 from tests.kit.workbench import Workbench
 

@@ -9,7 +9,7 @@ from docmill.storage.errors import QueryError
 from docmill.storage.search.encode.encoder import load_encoder
 from docmill.storage.search.rank.candidates.long_query import MOST_WORDS, best_words, windows_of
 from docmill.storage.search.rank.candidates.search_options import LONGEST_QUERY
-from docmill.tasks.evaluate.asking import ReadingDepth, SearchMethod, evaluate
+from docmill.tasks.evaluate.ask_and_measure import ReadingDepth, SearchMethod, evaluate
 from docmill.tasks.evaluate.questions import Question, Target
 from tests.kit.workbench import Workbench
 

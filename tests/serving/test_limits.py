@@ -30,7 +30,7 @@ from docmill.flows.serving.mcp import mcp_tools
 from docmill.flows.serving.mcp.mcp_server import mcp_http_app, mcp_server
 from docmill.flows.serving.open_stores import OpenStores
 from docmill.flows.serving.page.answers_ahead import KeptAnswers
-from docmill.storage.process.asker import Abandoned, Asker, asked_by, current_asker
+from docmill.storage.process.cancellation import Abandoned, Asker, asked_by, current_asker
 from docmill.storage.sql.statement_pool import StatementPlaces
 from tests.kit.workbench import MakeBench, Workbench
 from tests.serving.http_server import running

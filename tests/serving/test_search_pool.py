@@ -16,7 +16,7 @@ from docmill.errors import QueryError
 from docmill.flows.serving import search_pool
 from docmill.flows.serving.open_stores import OpenStores, ServedStore
 from docmill.flows.serving.search_pool import SearchPool, default_processes
-from docmill.storage.remote.mirror.mirror_folder import open_folder
+from docmill.storage.remote.mirror.open_folder import open_folder
 from docmill.storage.search.rank.candidates.hit import Hit
 from docmill.storage.snapshots.read.store import Store
 from tests.access.company import files, founded

@@ -18,7 +18,7 @@ from docmill.storage.errors import DocmillError, QueryError, StoreError
 from docmill.storage.search.encode import encoder, space
 from docmill.storage.search.encode.encoder import load_encoder
 from docmill.storage.search.encode.space import describe_model
-from docmill.storage.snapshots.change import candidates
+from docmill.storage.snapshots.change import candidate_snapshots
 from docmill.storage.snapshots.change.restoring import restore, undelete
 from docmill.storage.snapshots.change.tagging import set_tag
 from docmill.storage.snapshots.clean.compact import compact, vacuum
@@ -131,7 +131,7 @@ def _repair(bench: Workbench) -> object:
 
 
 def _publish(bench: Workbench) -> object:
-    return unless_done(lambda: candidates.publish(bench.root, "candidate-2", force=True), QueryError)
+    return unless_done(lambda: candidate_snapshots.publish(bench.root, "candidate-2", force=True), QueryError)
 
 
 def _undelete(bench: Workbench) -> object:

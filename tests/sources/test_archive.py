@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 
 from docmill.storage.errors import ConfigError, Rejected
 from docmill.storage.keys import hash_bytes
+from docmill.tasks.archive.archive_kinds import HEAD_BYTES, may_hold
 from docmill.tasks.archive.archive_options import ArchiveOptions
 from docmill.tasks.archive.contents import Contents
-from docmill.tasks.archive.kinds import HEAD_BYTES, may_hold
 from docmill.tasks.archive.listing import extract, list_contents
 from docmill.tasks.archive.member_names import inner_path, uncompressed
 from docmill.tasks.paths.local_file import LocalFile

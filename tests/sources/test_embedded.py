@@ -7,9 +7,9 @@ import pypdfium2
 import pytest
 
 from docmill.storage.errors import Rejected
+from docmill.tasks.archive.archive_kinds import may_hold
 from docmill.tasks.archive.archive_options import ArchiveOptions
 from docmill.tasks.archive.contents import ContainedFile, Contents, unlisted
-from docmill.tasks.archive.kinds import may_hold
 from docmill.tasks.archive.listing import list_contents
 from docmill.tasks.paths.local_file import LocalFile
 from docmill.tasks.sources.archive_source import failed

@@ -22,7 +22,7 @@ from docmill.storage.snapshots.tables.tables import read_table
 from docmill.tasks.publishing.plan import KnownDocument, Plan, StoreState, plan
 from docmill.tasks.publishing.skip_unchanged import Listed, narrow
 from docmill.tasks.sources.discover import discover, open_source
-from docmill.tasks.sources.expand import expand
+from docmill.tasks.sources.expand_archives import expand
 from docmill.tasks.sources.fingerprint import SETTLED_NS, Fingerprints
 from docmill.tasks.sources.listings import Listings
 from docmill.tasks.sources.source import DiscoverOptions, Listing, SourceFile

@@ -10,7 +10,7 @@ from docmill.storage.errors import Rejected
 from docmill.tasks.archive.archive_options import ArchiveOptions
 from docmill.tasks.archive.contents import why_missing
 from docmill.tasks.paths.local_file import LocalFile
-from docmill.tasks.work.batch.orders import save_order
+from docmill.tasks.work.batch.step_orders import save_order
 from docmill.tasks.work.batch.unpack import UnpackOrder, unpack
 from docmill.tasks.work.pool.limits import Limits
 from docmill.tasks.work.pool.pool import Pool

@@ -116,7 +116,7 @@ def _section(section: tuple[str, ...], members: list["Key"]) -> Iterator[str]:
 def source_block(kind: str) -> str:
     """Return the settings of a kind of source, each commented out; raise `ConfigError` if there is no such kind."""
     from docmill.storage.plugins.registry import nearest
-    from docmill.tasks.sources.connectors.own import CONNECTORS
+    from docmill.tasks.sources.connectors.own_connectors import CONNECTORS
 
     kinds = {one.kind: (scheme, one) for scheme, one in reversed(CONNECTORS.items())}
     if kind not in kinds:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from docmill.flows.serving.audit import AuditLog
     from docmill.flows.serving.mcp.mcp_server import RunTools
     from docmill.flows.serving.open_stores import OpenStores
-    from docmill.flows.serving.page.adding import Adding
+    from docmill.flows.serving.page.add_documents import Adding
     from docmill.flows.serving.search_pool import SearchPool
 
 LOOPBACK, PORT = "127.0.0.1", 8642
@@ -231,7 +231,7 @@ def _check_whole(principals: frozenset[str]) -> None:
 
 def _adding(settings: "Settings", served: "OpenStores", access: "Access") -> "Adding":
     """Return what people may add on the page; raise `ConfigError` where anybody could, or there is no source."""
-    from docmill.flows.serving.page.adding import Adding
+    from docmill.flows.serving.page.add_documents import Adding
 
     if not access.has_token:
         raise ConfigError("--allow-ingest lets clients add what this user can read: leave out --no-token")

@@ -16,7 +16,7 @@ from docmill.storage.errors import ConfigError
 
 if TYPE_CHECKING:
     from docmill.flows.config.configuration import Key
-    from docmill.flows.config.origins import Present
+    from docmill.flows.config.setting_origins import Present
 
 HIDDEN = "(not shown)"
 _INDENT = " " * 6
@@ -38,7 +38,7 @@ def settings(
     shown.
     """
     from docmill.flows.config.assignments import nearest_keys
-    from docmill.flows.config.origins import present
+    from docmill.flows.config.setting_origins import present
 
     words = [word.casefold() for part in search or () for word in part.split()]
     every = present(context.meta["flags"], assigned_of(context), context.meta["config"])

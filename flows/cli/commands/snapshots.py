@@ -85,16 +85,16 @@ def publish(
 ) -> None:
     """Publish a snapshot that the gate held back."""
     settings = settings_of(context)
-    from docmill.storage.snapshots.change import candidates
+    from docmill.storage.snapshots.change import candidate_snapshots
     from docmill.storage.snapshots.history import snapshots
 
     if not name and (discard or force):
         raise QueryError("name a snapshot that the gate held back; `docmill publish` lists them")
     if name and discard:
-        candidates.discard(settings.store, name, settings.wait_s)
+        candidate_snapshots.discard(settings.store, name, settings.wait_s)
         name = None
     if name:
-        number = candidates.publish(settings.store, name, force, settings.wait_s).number
+        number = candidate_snapshots.publish(settings.store, name, force, settings.wait_s).number
         print_json({"snapshot": number}) if as_json else typer.echo(
             f"snapshot {number} published; it was held back as {plain(name)}"
         )

@@ -10,7 +10,7 @@ from docmill.flows.measure.breakdown import Breakdown, MeasuredGroup
 from docmill.flows.measure.evaluation import Measured, compared
 from docmill.flows.runs.phases import counted
 from docmill.storage.snapshots.read.store import open_store
-from docmill.tasks.evaluate.asking import strangers
+from docmill.tasks.evaluate.ask_and_measure import strangers
 from docmill.tasks.evaluate.bootstrap import Interval
 from docmill.tasks.evaluate.questions import LeftOut, Question
 

@@ -17,7 +17,7 @@ import typer
 
 from docmill.flows.cli.terminal.capabilities import colours, hyperlinks
 from docmill.flows.cli.terminal.output import plain
-from docmill.flows.runs.visible_text import visible
+from docmill.flows.runs.terminal_safe_text import visible
 from docmill.storage.errors import Transient
 from docmill.storage.search.keywords.analysis.analyser import analyse, load_analyser
 from docmill.storage.search.keywords.analysis.separation import PAIR_SIGNS, SOFT_HYPHEN, located_pieces
@@ -149,7 +149,7 @@ def print_hits(store: "Store", query: str, hits: Sequence["Hit"], explain: bool,
 
 def _doubt(hits: Sequence["Hit"]) -> Iterator[str]:
     """Yield a line that says so if no hit is likely to answer: the relevance beside a hit compares it to others."""
-    from docmill.storage.snapshots.read.asked_queries import DOUBTFUL
+    from docmill.storage.snapshots.read.query_analysis import DOUBTFUL
 
     sure = max((hit.confidence for hit in hits if hit.confidence is not None), default=DOUBTFUL)
     if round(sure, 2) < DOUBTFUL:  # as it is shown

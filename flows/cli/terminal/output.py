@@ -13,7 +13,7 @@ from typing import Annotated, Any
 import typer
 
 from docmill.flows.cli.terminal.capabilities import colours, width_of_terminal
-from docmill.flows.runs.visible_text import STEERING, one_line, visible
+from docmill.flows.runs.terminal_safe_text import STEERING, one_line, visible
 from docmill.flows.serving.json_text import escaped, json_text
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from docmill.flows.cli.terminal.capabilities import width_of_terminal
 from docmill.flows.cli.terminal.output import aligned, as_json_text, for_terminal
-from docmill.flows.runs.visible_text import visible
+from docmill.flows.runs.terminal_safe_text import visible
 from docmill.storage.errors import ConfigError, QueryError
 from docmill.storage.process.extras import extra
 

@@ -12,7 +12,7 @@ from prefect.states import Completed
 
 from docmill.flows.runs.phases import counted, first_of
 from docmill.flows.runs.report import Report, artifact_key
-from docmill.flows.runs.visible_text import one_line
+from docmill.flows.runs.terminal_safe_text import one_line
 from docmill.storage.address import absolute
 from docmill.storage.schema import RejectRow
 

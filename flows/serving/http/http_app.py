@@ -20,7 +20,7 @@ from docmill.flows.serving.http.http_routes import HttpRoutes
 from docmill.flows.serving.http.metrics import CountingApp, Metrics
 from docmill.flows.serving.json_response import as_json
 from docmill.flows.serving.open_stores import OpenStores
-from docmill.flows.serving.page.adding import Adding
+from docmill.flows.serving.page.add_documents import Adding
 from docmill.flows.serving.page.answers_ahead import AnswersAhead
 from docmill.flows.serving.page.page_files import PATH, PageFiles, index, is_page
 from docmill.flows.serving.page.page_routes import PageRoutes

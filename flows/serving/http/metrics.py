@@ -14,7 +14,7 @@ from docmill.flows.serving.guard import App, Message, Receive, Scope, Send
 from docmill.flows.serving.kept_searches import KeptSearches, Outcome
 from docmill.flows.serving.open_stores import OpenStores
 from docmill.storage.errors import DocmillError
-from docmill.storage.process.asker import current_asker
+from docmill.storage.process.cancellation import current_asker
 
 _BUCKETS = (0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 30.0)
 """Bounds of latencies in seconds: from a search of a small store to a statement that is stopped."""

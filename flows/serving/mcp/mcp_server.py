@@ -26,7 +26,7 @@ from docmill.flows.serving.mcp.mcp_tools import Answer, StoreTools, as_result
 from docmill.flows.serving.open_stores import OpenStores
 from docmill.flows.serving.request_errors import in_words
 from docmill.storage.errors import DocmillError
-from docmill.storage.process.asker import Asker, current_asker
+from docmill.storage.process.cancellation import Asker, current_asker
 
 if TYPE_CHECKING:
     from docmill.flows.config.settings import Settings

@@ -18,7 +18,7 @@ from docmill.flows.serving.audit import AuditLog, show
 from docmill.flows.serving.json_text import json_text
 from docmill.flows.serving.open_stores import SEES_ALL, OpenStores, ServedStore
 from docmill.storage.errors import DocmillError, QueryError
-from docmill.storage.process.asker import Asker, asked_by, current_asker
+from docmill.storage.process.cancellation import Asker, asked_by, current_asker
 from docmill.storage.search.rank.candidates.search_options import Mode, SearchArguments
 
 Answer = Annotated[CallToolResult, dict[str, Any]]

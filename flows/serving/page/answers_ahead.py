@@ -27,7 +27,7 @@ from docmill.flows.serving.page.page_bundle import questions
 from docmill.flows.serving.page.page_questions import RowsQuestion
 from docmill.storage.errors import DocmillError
 from docmill.storage.files import write_whole
-from docmill.storage.process.asker import Abandoned
+from docmill.storage.process.cancellation import Abandoned
 from docmill.storage.schema_evolution import schema_key
 from docmill.storage.snapshots.history import snapshots
 

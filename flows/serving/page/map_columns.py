@@ -13,11 +13,11 @@ import pyarrow.compute as pc
 from docmill.flows.measure.chunk_map import ChunkMap
 from docmill.storage.arrow_schema import CHUNKS
 from docmill.storage.errors import StoreError
-from docmill.storage.instants import STATED
 from docmill.storage.snapshots.history import snapshots
 from docmill.storage.snapshots.read.store import Store
 from docmill.storage.snapshots.tables.tables import read_stored_file, read_table
 from docmill.storage.sql.document_warnings import messages_of
+from docmill.storage.timestamps import STATED
 
 _IDS = pa.schema([CHUNKS.field("chunk_id")])
 _GRID = 65_535

@@ -11,7 +11,7 @@ from docmill.flows.measure.chunk_map import chunk_map
 from docmill.flows.serving import answers
 from docmill.flows.serving.json_response import as_json, ready_json
 from docmill.flows.serving.open_stores import OpenStores, ServedStore
-from docmill.flows.serving.page.adding import Adding
+from docmill.flows.serving.page.add_documents import Adding
 from docmill.flows.serving.page.answers_ahead import AnswersAhead, identity, keep_answer, read_answer
 from docmill.flows.serving.page.facet_rows import AskedFacets, facet_rows
 from docmill.flows.serving.page.map_columns import map_columns

@@ -24,7 +24,7 @@ from docmill.flows.serving.open_stores import ServedStore
 from docmill.flows.serving.page.map_columns import map_columns
 from docmill.flows.serving.page.page_bundle import FOLDER, bundle, index, questions
 from docmill.storage.errors import ConfigError, QueryError, StoreError
-from docmill.storage.exports.claim import claim
+from docmill.storage.exports.export_lock import claim
 from docmill.storage.exports.folder_swap import draft_of, settle_swap, swap
 from docmill.storage.failpoints import boundary
 from docmill.storage.files import explain_full_disk

@@ -14,7 +14,7 @@ from docmill.storage.search.encode.encoder import load_encoder
 from docmill.storage.snapshots.read.store import Store
 from docmill.tasks.chunking.route import Route
 from docmill.tasks.parse.formats import FileType
-from docmill.tasks.split.parts.lookup import Lookup
+from docmill.tasks.split.parts.model_lookup import Lookup
 from docmill.tasks.split.strategies import SPLITTERS
 from docmill.tasks.work.document.preview import Resplitting, resplit
 from docmill.tasks.work.pool.limits import Limits

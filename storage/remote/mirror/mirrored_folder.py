@@ -16,7 +16,15 @@ from typing import ClassVar, Self
 from docmill.storage.address import MirrorMark
 from docmill.storage.errors import StoreError, Transient
 from docmill.storage.files import FileRef
-from docmill.storage.remote.mirror import check, check_snapshots, collection, offline, pull, push, restore_objects
+from docmill.storage.remote.mirror import (
+    check,
+    check_snapshots,
+    garbage_collection,
+    offline,
+    pull,
+    push,
+    restore_objects,
+)
 from docmill.storage.remote.mirror.pull import IDENTITY, refresh, refuse, tidy
 from docmill.storage.remote.objects import shared_files
 from docmill.storage.remote.objects.bucket import Objects, connect
@@ -133,12 +141,12 @@ class MirrorFolder(StoreFolder):
     def drop(self, numbers: Iterable[int]) -> list[int]:
         """Remove snapshots here and on the object store, where their files stay for the grace period."""
         gone = super().drop(numbers)
-        collection.condemn(self.objects, self.root, gone)
+        garbage_collection.condemn(self.objects, self.root, gone)
         return gone
 
     def collect(self, grace_hours: float) -> int:
         """Remove the objects that no snapshot names."""
-        return collection.collect(self.objects, self.root, grace_hours)
+        return garbage_collection.collect(self.objects, self.root, grace_hours)
 
     def share_candidate(self, name: str, snapshot: Snapshot) -> Snapshot:
         """Put a candidate snapshot, with its inventory, on the object store."""

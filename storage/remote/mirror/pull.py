@@ -20,7 +20,7 @@ from docmill.storage.remote.mirror.restore_objects import answer
 from docmill.storage.remote.objects.bucket import Objects, Vanished
 from docmill.storage.remote.objects.shared_files import level, level_own
 from docmill.storage.remote.objects.transfer import INCOMING, VECTORS, fetch, is_here
-from docmill.storage.snapshots.history import learned, query_log, snapshots, tags
+from docmill.storage.snapshots.history import learned_settings, query_log, snapshots, tags
 from docmill.storage.snapshots.history.garbage import garbage
 from docmill.storage.snapshots.history.judgements import FOLDER as JUDGEMENTS
 from docmill.storage.snapshots.history.measurements import FOLDER as EVALUATIONS
@@ -42,7 +42,7 @@ _MIRRORED = (
     EVALUATIONS,
     JUDGEMENTS,
     query_log.FOLDER,
-    learned.FOLDER,
+    learned_settings.FOLDER,
 )
 _TRIES = 20
 """Tries of `take`. One fails only if a vacuum removes the snapshot while it is fetched; the next one takes a newer
@@ -124,7 +124,7 @@ def refresh(objects: Objects, root: Path, mark: MirrorMark) -> dict[str, str]:
     gone = [name for name in here - listed if forget(root / snapshots.FOLDER / name)]
     for folder in (tags.FOLDER, snapshots.CANDIDATES):
         _refresh_names(objects, root, folder)
-    for folder in (EVALUATIONS, JUDGEMENTS, learned.FOLDER):
+    for folder in (EVALUATIONS, JUDGEMENTS, learned_settings.FOLDER):
         level(objects, folder, root / folder)
     level_own(objects, query_log.FOLDER, root / query_log.FOLDER, query_log.machine_of(root))
     if gone:

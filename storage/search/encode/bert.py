@@ -1,7 +1,7 @@
 """BERT: the tokens, tables, weights and pooling of BERT and RoBERTa models, whoever computes their layers.
 
 `numpy_bert.py` computes few tokens without PyTorch, `torch_bert.py` computes many.
-`storage/search/encode/agreement.py` decides whether the vectors are close enough to those of sentence-transformers.
+`numpy_bert_check.py` decides whether the vectors are close enough to those of sentence-transformers.
 Source: Devlin et al., BERT, 2019.
 
 The tensors of a safetensors file are mapped into memory, so that only the pages in use are read. The library

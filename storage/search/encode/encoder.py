@@ -18,10 +18,10 @@ from docmill.storage.process.library_threads import one_torch_thread
 from docmill.storage.process.malloc_tuning import give_back
 from docmill.storage.process.no_telemetry import stay_offline
 from docmill.storage.process.processors import processors
-from docmill.storage.search.encode.agreement import HALF_TOLERANCE, agree, compare, light_network
+from docmill.storage.search.encode.matryoshka import split
 from docmill.storage.search.encode.model_spaces import describe_model, opaque_encoder
 from docmill.storage.search.encode.numpy_bert import NumpyBert
-from docmill.storage.search.encode.shortened import split
+from docmill.storage.search.encode.numpy_bert_check import HALF_TOLERANCE, agree, compare, light_network
 from docmill.storage.search.encode.space import BFLOAT16, FLOAT32, EmbeddingSpace, is_onnx, is_static, model_dir
 from docmill.storage.search.encode.text_encoder import (
     Network,
@@ -296,11 +296,11 @@ def _load(model: str, revision: str, space: EmbeddingSpace) -> Encoder:
 
 def _loader(folder: Path) -> Callable[[str, EmbeddingSpace], Network]:
     if is_static(folder):
-        from docmill.storage.search.encode.other_networks import StaticModel
+        from docmill.storage.search.encode.onnx_and_static_models import StaticModel
 
         return StaticModel
     if is_onnx(folder):
-        from docmill.storage.search.encode.other_networks import OnnxNetwork
+        from docmill.storage.search.encode.onnx_and_static_models import OnnxNetwork
 
         return OnnxNetwork
     return _SentenceTransformer

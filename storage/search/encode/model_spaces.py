@@ -6,8 +6,8 @@ from pathlib import Path
 from docmill.storage.errors import StoreError
 from docmill.storage.search.encode import space as folders
 from docmill.storage.search.encode.api.api_address import is_api
+from docmill.storage.search.encode.matryoshka import shorten, shortened_space, split
 from docmill.storage.search.encode.plugin_encoder import PluginEncoder, plugin_encoder
-from docmill.storage.search.encode.shortened import shorten, shortened_space, split
 from docmill.storage.search.encode.space import EmbeddingSpace, model_dir, tokenizer_home
 
 

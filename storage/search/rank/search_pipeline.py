@@ -13,8 +13,8 @@ from docmill.storage.search.rank.candidates.query import Query
 from docmill.storage.search.rank.candidates.search_options import Rewrite, SearchOptions, check_query
 from docmill.storage.search.rank.candidates.snapshot_sources import SnapshotReader
 from docmill.storage.search.rank.steps.cover_words import add_cover
-from docmill.storage.search.rank.steps.distinct import distinct
 from docmill.storage.search.rank.steps.mmr import diversify
+from docmill.storage.search.rank.steps.near_duplicates import distinct
 from docmill.storage.search.rank.steps.parents import climb, widen
 from docmill.storage.search.rank.steps.rerankers import rerank
 from docmill.storage.search.rank.steps.smoothing import lift, spread

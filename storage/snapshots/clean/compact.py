@@ -21,15 +21,15 @@ from docmill.storage.search.vectors import vectors
 from docmill.storage.search.vectors.vectors import VectorState
 from docmill.storage.snapshots.artifacts.multi_vector_rows import KEYS
 from docmill.storage.snapshots.artifacts.packs import Packs, figure_keys, stream_pack
-from docmill.storage.snapshots.change.candidates import discard_held
-from docmill.storage.snapshots.change.candidates import expired as expired_candidates
-from docmill.storage.snapshots.clean.presence import check_present
+from docmill.storage.snapshots.change.candidate_snapshots import discard_held
+from docmill.storage.snapshots.change.candidate_snapshots import expired as expired_candidates
+from docmill.storage.snapshots.clean.missing_files import check_present
 from docmill.storage.snapshots.history import snapshots, tags
 from docmill.storage.snapshots.history.folder import StoredSnapshot, StoreFolder
 from docmill.storage.snapshots.history.garbage import garbage, sweep
 from docmill.storage.snapshots.history.retention import Retention, expired, is_held, removable
 from docmill.storage.snapshots.history.snapshots import Snapshot, StoredFile, vector_tag
-from docmill.storage.snapshots.tables.deleted import without_expired
+from docmill.storage.snapshots.tables.deleted_documents import without_expired
 from docmill.storage.snapshots.tables.tables import bucket_counts, read_stored_file, read_table, rebucket
 from docmill.storage.snapshots.write import current_folder
 from docmill.storage.snapshots.write.commit import put

@@ -20,7 +20,7 @@ from docmill.storage.search.keywords.segments import merged_ahead
 from docmill.storage.search.sentences.quotations import flat
 from docmill.storage.snapshots.artifacts import staging
 from docmill.storage.snapshots.artifacts.packs import Packs, decode_parsed
-from docmill.storage.snapshots.change.candidates import discard_held
+from docmill.storage.snapshots.change.candidate_snapshots import discard_held
 from docmill.storage.snapshots.clean.compact import compact_held
 from docmill.storage.snapshots.history import judgements, measurements, snapshots, tags
 from docmill.storage.snapshots.history.folder import StoredSnapshot, StoreFolder

@@ -26,7 +26,7 @@ from docmill.storage.snapshots.history import quarantine
 from docmill.storage.snapshots.history.folder import StoredSnapshot, StoreFolder
 from docmill.storage.snapshots.history.kept_rows import KEPT_ROWS
 from docmill.storage.snapshots.history.snapshots import OF_ONE_MODEL, StoredFile, vector_tag
-from docmill.storage.snapshots.tables.exchange import replace_documents
+from docmill.storage.snapshots.tables.rewrite_buckets import replace_documents
 from docmill.storage.snapshots.tables.tables import OF_DOCUMENTS, read_table
 from docmill.storage.snapshots.write import current_folder
 from docmill.storage.snapshots.write.pending_vectors import counted, waiting, with_vectors

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
-from docmill.storage.snapshots.history import judgements, learned, measurements, query_log
+from docmill.storage.snapshots.history import judgements, learned_settings, measurements, query_log
 
 
 class KeptRows(NamedTuple):
@@ -23,5 +23,5 @@ KEPT_ROWS = (
     KeptRows("evaluations", "the results of an evaluation", "; repeat the evaluation", measurements.damaged),
     KeptRows("judgements", "a judgement", "; judge again", judgements.FILES.damaged),
     KeptRows("queries", "logged queries", "", query_log.FILES.damaged),
-    KeptRows("learned", "a learned setting", "", learned.FILES.damaged),
+    KeptRows("learned", "a learned setting", "", learned_settings.FILES.damaged),
 )

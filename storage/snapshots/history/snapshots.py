@@ -158,7 +158,7 @@ def read(root: Path, number: int | None = None, name: str = "") -> Snapshot:
 
 
 def candidates(root: Path) -> list[str]:
-    """Return the names of the candidate snapshots, see `storage/snapshots/change/candidates.py`."""
+    """Return the names of the candidate snapshots, see `storage/snapshots/change/candidate_snapshots.py`."""
     found = (root / CANDIDATES).glob("candidate-*.json")
     # By length first: candidate-10 comes after candidate-9.
     return sorted((file.stem for file in found), key=lambda name: (len(name), name))

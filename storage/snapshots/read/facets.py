@@ -10,12 +10,12 @@ from typing import Any, TypedDict
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from docmill.storage.declared_keys import COLUMN
 from docmill.storage.errors import QueryError
-from docmill.storage.instants import STATED
+from docmill.storage.metadata_keys import COLUMN
 from docmill.storage.snapshots.history.folder import StoredSnapshot
 from docmill.storage.snapshots.history.snapshots import StoredFile
 from docmill.storage.snapshots.tables.tables import at_once, read_stored_file, read_table
+from docmill.storage.timestamps import STATED
 
 KEY = "metadata."
 """Begins the name of a facet that is a key of [metadata]."""

@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from docmill.storage.arrow_schema import SCHEMAS
 from docmill.storage.schema_evolution import schema_of
-from docmill.storage.snapshots.history import judgements, learned, measurements, query_log, snapshots, tags
+from docmill.storage.snapshots.history import judgements, learned_settings, measurements, query_log, snapshots, tags
 from docmill.storage.snapshots.history.folder import StoredSnapshot
 from docmill.storage.snapshots.read.overview import snapshots_table
 from docmill.storage.sql.derived_views import EMBEDDINGS, OF_QUERIES, OF_VECTORS
@@ -42,7 +42,7 @@ def run_statement(stored: StoredSnapshot, statement: str, limits: SqlLimits) -> 
     if _OF_QUERIES.search(statement):
         extra["queries"] = query_log.table(stored.root)
     if _OF_LEARNED.search(statement):
-        extra["learned"] = learned.table(stored.root)
+        extra["learned"] = learned_settings.table(stored.root)
     return query(files, extra, statement, limits, _past(stored, statement), stored.snapshot.keys)
 
 

@@ -30,8 +30,8 @@ from docmill.storage.snapshots.history.folder import StoredSnapshot, StoreFolder
 from docmill.storage.snapshots.history.probed_models import check_space
 from docmill.storage.snapshots.history.retention import Retention
 from docmill.storage.snapshots.history.snapshots import OF_ONE_MODEL, PendingVectors, Snapshot, StoredFile, vector_tag
-from docmill.storage.snapshots.tables.deleted import deleted_tables
-from docmill.storage.snapshots.tables.exchange import (
+from docmill.storage.snapshots.tables.deleted_documents import deleted_tables
+from docmill.storage.snapshots.tables.rewrite_buckets import (
     BucketTable,
     Exchanged,
     Leaving,

@@ -17,7 +17,14 @@ from docmill.storage.arrow_schema import SCHEMAS
 from docmill.storage.errors import Locked, StoreError
 from docmill.storage.failpoints import boundary
 from docmill.storage.files import UNSUPPORTED, link, remove, sync_folder, write_whole
-from docmill.storage.snapshots.history import judgements, learned, measurements, query_log, row_files, snapshots
+from docmill.storage.snapshots.history import (
+    judgements,
+    learned_settings,
+    measurements,
+    query_log,
+    row_files,
+    snapshots,
+)
 from docmill.storage.snapshots.history.folder import StoredSnapshot, StoreFolder
 from docmill.storage.sql.views import ViewedStore, views_sql
 
@@ -77,7 +84,7 @@ def _folder(root: Path, number: int) -> Path:
 def prepare_folders(root: Path) -> None:
     """Create an empty file in each folder next to the snapshots that views read."""
     row_files.prepare(root, measurements.FOLDER, measurements.STORED)
-    for kind in (judgements, query_log, learned):
+    for kind in (judgements, query_log, learned_settings):
         row_files.prepare(root, kind.FILES.folder, kind.FILES.schema)
 
 

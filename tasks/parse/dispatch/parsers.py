@@ -12,7 +12,7 @@ from docmill.storage.plugins.registry import Registry, Seam, nearest
 from docmill.storage.schema import Parsed
 from docmill.tasks.parse.dispatch.parser import Parser, ParserPlugin, parser_of_plugin
 from docmill.tasks.parse.formats import FORMATS, FileType, ParseOptions
-from docmill.tasks.parse.partition.needed import NEEDED, UnstructuredOptions, lacking
+from docmill.tasks.parse.partition.unstructured_formats import NEEDED, UnstructuredOptions, lacking
 from docmill.tasks.parse.programming_languages import BY_SUFFIX
 
 _OUR_SUFFIXES = frozenset(BY_SUFFIX).union(*(form.suffixes for form in FORMATS.values()))
@@ -28,7 +28,7 @@ def _parser_of(form: str) -> Parser:
 
 
 def _parse_partitioned(data: bytes, file_type: FileType, limits: ParseOptions, options: UnstructuredOptions) -> Parsed:
-    reader = import_module("docmill.tasks.parse.partition.partitioned")
+    reader = import_module("docmill.tasks.parse.partition.unstructured_reader")
     parsed: Parsed = reader.parse_partitioned(data, file_type.format, limits, options)
     return parsed
 

@@ -9,7 +9,7 @@ import yaml
 from docmill.tasks.parse.decode import decode
 from docmill.tasks.parse.formats import FORMATS, MAIL_HEADER, MAIL_NAMES, TAGGED, FileType
 from docmill.tasks.parse.mail.mhtml import is_saved_page
-from docmill.tasks.parse.plain import drawn_tables
+from docmill.tasks.parse.plain_text import drawn_tables
 from docmill.tasks.parse.programming_languages import language_of_interpreter, signs
 from docmill.tasks.parse.records.chat_json import messages_in
 from docmill.tasks.parse.records.chat_log import turns_of

@@ -12,7 +12,7 @@ from docmill.tasks.parse.canvas import Canvas
 from docmill.tasks.parse.mail.mime import Body
 from docmill.tasks.parse.markup.html.hypertext import draw_tree, page_tree
 from docmill.tasks.parse.pictures.addresses import Loader, of_data_uri
-from docmill.tasks.parse.plain import drawn_tables
+from docmill.tasks.parse.plain_text import drawn_tables
 
 _ITEM = re.compile(r"[ \t]*([-*•·–]|\(?\d{1,3}[.)])[ \t]+(?=\S)")
 _BULLET = re.compile(r"[•·]\s*(?=\S)")

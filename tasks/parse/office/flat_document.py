@@ -8,7 +8,7 @@ from lxml import etree
 from docmill.storage.errors import Rejected
 from docmill.tasks.parse.office.open_xml import check_container, member, zipped
 from docmill.tasks.parse.pictures.addresses import of_data_uri
-from docmill.tasks.parse.trees import xml_tree
+from docmill.tasks.parse.xml_trees import xml_tree
 
 _OFFICE = "{urn:oasis:names:tc:opendocument:xmlns:office:1.0}"
 _HREF = "{http://www.w3.org/1999/xlink}href"

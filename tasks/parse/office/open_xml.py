@@ -17,7 +17,7 @@ from lxml import etree
 from docmill.storage.errors import Rejected
 from docmill.tasks.parse.pictures.addresses import Loader, within
 from docmill.tasks.parse.pictures.album import MAX_BYTES
-from docmill.tasks.parse.trees import xml_tree
+from docmill.tasks.parse.xml_trees import xml_tree
 
 _CORE = {
     "{http://purl.org/dc/elements/1.1/}creator": "author",

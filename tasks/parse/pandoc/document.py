@@ -12,10 +12,10 @@ from docmill.tasks.parse.decode import Decoded
 from docmill.tasks.parse.metadata import iso_date
 from docmill.tasks.parse.pandoc.inlines import Node, plain_text
 from docmill.tasks.parse.pandoc.markdown_writer import PandocWalker, block_lines
-from docmill.tasks.parse.pandoc.process.program import read_tree
+from docmill.tasks.parse.pandoc_program import read_tree
 from docmill.tasks.parse.pictures.addresses import Loader, nowhere
-from docmill.tasks.parse.plain import paragraphs
-from docmill.tasks.parse.titles.untitled import titled
+from docmill.tasks.parse.plain_text import paragraphs
+from docmill.tasks.parse.titles.inferred_headings import titled
 
 _SAME = "author institute created language keywords description subtitle publisher version status organization modified"
 _OTHER = (

@@ -12,7 +12,7 @@ from urllib.parse import unquote
 
 from docmill.storage.schema import KeptPicture
 from docmill.tasks.parse.canvas import struck
-from docmill.tasks.parse.formulas.scripts import between_dollars, lowered, note_mark, raised, with_fractions
+from docmill.tasks.parse.superscripts import between_dollars, lowered, note_mark, raised, with_fractions
 
 Node = dict[str, Any]
 Take = Callable[[str], KeptPicture | None]

@@ -8,7 +8,6 @@ from itertools import chain, pairwise
 from typing import Any
 
 from docmill.tasks.parse.canvas import Box, Canvas
-from docmill.tasks.parse.formulas.scripts import lowered, raised, with_fractions
 from docmill.tasks.parse.passes.table_rows import header_depth, titles_above
 from docmill.tasks.parse.pdf.furniture import body_size, mark_furniture
 from docmill.tasks.parse.pdf.headings import Outline, mark_headings
@@ -21,6 +20,7 @@ from docmill.tasks.parse.pdf.text.characters import HYPHEN, LEVEL, MARKED, RAISE
 from docmill.tasks.parse.pdf.text.line import TextLine, texts_to_join
 from docmill.tasks.parse.pdf.text.right_to_left import is_right_to_left
 from docmill.tasks.parse.pdf.text_blocks import PageBlock, blocks, connect, with_run_in_headings
+from docmill.tasks.parse.superscripts import lowered, raised, with_fractions
 
 _NOTE = re.compile(f"(?:{RAISED}\\d+{LEVEL}|\\d+)\\s*")
 _CIRCLES = ("\u25e6", "\u2218")  # what TeX raises for degrees

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from docmill.tasks.parse.pdf.list_marks import BULLET, CAPTION
 from docmill.tasks.parse.pdf.text.line import TextLine
-from docmill.tasks.parse.titles.untitled import in_capitals
+from docmill.tasks.parse.titles.inferred_headings import in_capitals
 
 LEADERS = re.compile(r"\.{5}|(?: \.){4}|\u2026{2}|(?: ?\u00b7){5}|_{5}")
 """Of a list of contents, or of a form to fill in."""

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from docmill.storage.schema import Element, Parsed
 from docmill.tasks.parse.decode import decode
 from docmill.tasks.parse.formats import ParseOptions
-from docmill.tasks.parse.plain import numbered
+from docmill.tasks.parse.plain_text import numbered
 
 _CLOCK = r"\d{1,2}[:.]\d\d(?:[:.]\d\d)?(?:[ \u202f]?[AaPp]\.?[Mm]\.?)?"
 _DAY = r"(?:\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.]\d{2,4}|\d{1,2}[ ]\w{3,9}[ ]\d{4}|\w{3}[ ]\d{1,2})"

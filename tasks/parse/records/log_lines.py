@@ -7,7 +7,7 @@ from typing import Any
 from docmill.storage.schema import Element, Parsed
 from docmill.tasks.parse.decode import decode
 from docmill.tasks.parse.formats import ParseOptions
-from docmill.tasks.parse.plain import numbered
+from docmill.tasks.parse.plain_text import numbered
 
 _TIME = (
     r"\d{4}[-/.]\d\d[-/.]\d\d(?:[T ,]+\d\d:\d\d(?::\d\d(?:[.,]\d+)?)?)?(?:Z|[ ]?[+-]\d\d:?\d\d)?"

@@ -16,9 +16,9 @@ from docmill.storage.schema import Parsed
 from docmill.tasks.parse.canvas import Canvas
 from docmill.tasks.parse.decode import decode
 from docmill.tasks.parse.formats import ParseOptions
-from docmill.tasks.parse.formulas.scripts import lowered, raised
 from docmill.tasks.parse.passes.numbering import OpenLists
-from docmill.tasks.parse.trees import whole
+from docmill.tasks.parse.superscripts import lowered, raised
+from docmill.tasks.parse.xml_trees import whole
 
 _Node = Mapping[str, Any]
 _BLOCK_WORDS = """

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from docmill.storage.schema import Element, Parsed
-from docmill.tasks.parse.titles.untitled import is_prose
+from docmill.tasks.parse.titles.inferred_headings import is_prose
 
 _NO_NAMES = (
     ("no name", r"[(\[]?(?:anonymous|untitled|unnamed|unspecified|unknown|no title|none|null|n/a)[)\]]?\s?\d*"),

@@ -14,7 +14,7 @@ from docmill.storage.plugins.secret import Secret
 from docmill.tasks.sources.connectors.contract import OwnConnector, SourceItem, SourceListing, SourceReader
 from docmill.tasks.sources.connectors.source_settings import SourceSettings
 from docmill.tasks.sources.connectors.spool import Spool
-from docmill.tasks.sources.connectors.texts import (
+from docmill.tasks.sources.connectors.text_entries import (
     SUFFIXES,
     Entry,
     Format,

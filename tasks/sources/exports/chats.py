@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
 
-from docmill.tasks.sources.connectors.texts import safe_name
+from docmill.tasks.sources.connectors.text_entries import safe_name
 from docmill.tasks.sources.exports.export_document import ExportDocument
 
 _NS = 1_000_000_000

@@ -10,7 +10,7 @@ from typing import Any
 from urllib.parse import quote, unquote
 
 from docmill.storage.keys import key_of
-from docmill.tasks.sources.connectors.texts import safe_name
+from docmill.tasks.sources.connectors.text_entries import safe_name
 
 _LINK = re.compile(r"(?P<before>\]\(<?|\b(?:href|src)=\")(?P<target>[^)>\"\s#?]+)")
 _HEAD = re.compile(r"<head\b[^>]*>", re.IGNORECASE)

@@ -9,7 +9,7 @@ from docmill.storage.keys import key_of
 from docmill.tasks.archive.archive_options import Account, ArchiveOptions, Share
 from docmill.tasks.archive.listing import explained
 from docmill.tasks.archive.member_names import inner_path
-from docmill.tasks.archive.opening import Container, opened
+from docmill.tasks.archive.open_archives import Container, opened
 from docmill.tasks.paths.local_file import LocalFile
 from docmill.tasks.work.pool.temporary_folder import folder_of
 

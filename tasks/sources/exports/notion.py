@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable, Iterator
 
-from docmill.tasks.sources.connectors.texts import Entry, document_of
+from docmill.tasks.sources.connectors.text_entries import Entry, document_of
 from docmill.tasks.sources.exports.export_document import ExportDocument, named, relinked, with_metas
 from docmill.tasks.sources.exports.export_files import ExportFiles, read_text
 

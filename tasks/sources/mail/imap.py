@@ -16,7 +16,7 @@ from typing import Any, cast
 from urllib.parse import urlsplit
 
 from docmill.storage.errors import ConfigError, SourceError, Transient
-from docmill.tasks.sources.mail.mails import HEAD_FIELDS, KnownFolder, ListedMail, is_left_out, mail_of
+from docmill.tasks.sources.mail.listed_mail import HEAD_FIELDS, KnownFolder, ListedMail, is_left_out, mail_of
 
 _LIST = re.compile(rb'\((?P<flags>[^)]*)\) (?:"(?P<separator>\\?.)"|NIL) (?P<name>.*)', re.DOTALL)
 _SPECIAL = re.compile(rb"\\(?:Junk|Trash|Drafts|All)\b", re.IGNORECASE)

@@ -8,7 +8,7 @@ from pathlib import Path
 from docmill.storage.errors import SourceError
 from docmill.storage.keys import hash_bytes, key_of
 from docmill.tasks.parse.mail.messages import cuts_of, unquoted
-from docmill.tasks.sources.mail.mails import KnownFolder, ListedMail, is_left_out, mail_of
+from docmill.tasks.sources.mail.listed_mail import KnownFolder, ListedMail, is_left_out, mail_of
 
 _HEAD_BYTES = 65_536
 """Bytes of a mail in which its header is looked for: servers refuse longer ones."""

@@ -15,10 +15,10 @@ from docmill.storage.plugins.secret import Secret
 from docmill.tasks.sources.connectors.contract import OwnConnector, SourceItem, SourceListing
 from docmill.tasks.sources.connectors.source_settings import WATCH_S, SourceSettings
 from docmill.tasks.sources.connectors.spool import Spool
-from docmill.tasks.sources.connectors.texts import Names
+from docmill.tasks.sources.connectors.text_entries import Names
 from docmill.tasks.sources.mail.imap import Imap
+from docmill.tasks.sources.mail.listed_mail import KnownFolder, MailStore, chosen
 from docmill.tasks.sources.mail.mail_files import Maildir, MboxFile
-from docmill.tasks.sources.mail.mails import KnownFolder, MailStore, chosen
 
 _SCHEMES = ("imaps", "imap")
 _BATCH = 100

@@ -14,7 +14,7 @@ from docmill.storage.keys import hash_bytes
 from docmill.tasks.sources.connectors.contract import OwnConnector, SourceItem, SourceListing
 from docmill.tasks.sources.connectors.source_settings import WATCH_S, SourceSettings
 from docmill.tasks.sources.connectors.spool import Spool
-from docmill.tasks.sources.connectors.texts import Names
+from docmill.tasks.sources.connectors.text_entries import Names
 from docmill.tasks.sources.web.web_client import PageMarks, WebClient, refused
 from docmill.tasks.sources.web.web_pages import canonical
 

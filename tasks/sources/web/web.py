@@ -17,7 +17,7 @@ from docmill.storage.plugins.secret import Secret
 from docmill.tasks.sources.connectors.contract import OwnConnector, SourceItem, SourceListing
 from docmill.tasks.sources.connectors.source_settings import WATCH_S, SourceSettings
 from docmill.tasks.sources.connectors.spool import Spool
-from docmill.tasks.sources.connectors.texts import Names
+from docmill.tasks.sources.connectors.text_entries import Names
 from docmill.tasks.sources.web.web_client import (
     AGENT,
     REDIRECTS,

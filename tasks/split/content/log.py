@@ -13,7 +13,7 @@ from docmill.tasks.split.parts.part import Part
 from docmill.tasks.split.parts.usual_options import Log
 from docmill.tasks.split.spans.line_cuts import code_lines
 from docmill.tasks.split.spans.pieces import BARRIER, BLOCK
-from docmill.tasks.split.spans.prose import prose_cuts
+from docmill.tasks.split.spans.prose_cuts import prose_cuts
 from docmill.tasks.split.spans.span import Span
 
 _ENTRY = re.compile(

@@ -18,7 +18,7 @@ from docmill.tasks.split.parts.part import Part
 from docmill.tasks.split.parts.usual_options import Pairs
 from docmill.tasks.split.spans.line_cuts import table_rows
 from docmill.tasks.split.spans.pieces import BARRIER, BLOCK, GLUE, Piece, fit, merge
-from docmill.tasks.split.spans.prose import prose_cuts
+from docmill.tasks.split.spans.prose_cuts import prose_cuts
 from docmill.tasks.split.spans.question_patterns import ANSWERS, BOLD, QUESTION, QUESTIONS
 from docmill.tasks.split.spans.sizing import Room
 from docmill.tasks.split.spans.span import Span, trim

@@ -14,7 +14,7 @@ from docmill.tasks.split.parts.part import Part
 from docmill.tasks.split.parts.usual_options import Rows, Structure
 from docmill.tasks.split.spans.line_cuts import rows_and_header, table_rows
 from docmill.tasks.split.spans.pieces import BARRIER, GLUE, LEAD, LINE, WORD, Allow, Piece, cut, fit, merge
-from docmill.tasks.split.spans.prose import prose_cuts
+from docmill.tasks.split.spans.prose_cuts import prose_cuts
 from docmill.tasks.split.spans.sizing import Room
 from docmill.tasks.split.spans.span import Span
 

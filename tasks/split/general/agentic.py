@@ -15,7 +15,7 @@ from docmill.tasks.split.general.sentences import sentences
 from docmill.tasks.split.parts.part import Part, Proposed
 from docmill.tasks.split.parts.strategy_options import Options
 from docmill.tasks.split.parts.usual_options import Recursive
-from docmill.tasks.split.spans.leads import with_leads
+from docmill.tasks.split.spans.heading_leads import with_leads
 from docmill.tasks.split.spans.pieces import BARRIER, GLUE, Piece, merge
 from docmill.tasks.split.spans.sizing import Room
 from docmill.tasks.split.spans.span import Span

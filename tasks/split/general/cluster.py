@@ -14,7 +14,7 @@ import numpy as np
 from docmill.storage.errors import ConfigError
 from docmill.tasks.split.general.recursive import split_recursive
 from docmill.tasks.split.parts.blocks import runs
-from docmill.tasks.split.parts.lookup import Vector
+from docmill.tasks.split.parts.model_lookup import Vector
 from docmill.tasks.split.parts.part import Part
 from docmill.tasks.split.parts.sentence_vectors import unit_vectors
 from docmill.tasks.split.parts.strategy_options import MAX_SIZE, MIN_SIZE, Options, option

@@ -19,12 +19,12 @@ import numpy.typing as npt
 from docmill.storage.errors import ConfigError
 from docmill.tasks.split.general.recursive import split_recursive
 from docmill.tasks.split.general.sentences import sentences
-from docmill.tasks.split.parts.lookup import Vector
+from docmill.tasks.split.parts.model_lookup import Vector
 from docmill.tasks.split.parts.part import Part
 from docmill.tasks.split.parts.sentence_vectors import Floats, adjacent, directions, unit_vectors
 from docmill.tasks.split.parts.strategy_options import Options, option
 from docmill.tasks.split.parts.usual_options import Recursive
-from docmill.tasks.split.spans.leads import with_leads
+from docmill.tasks.split.spans.heading_leads import with_leads
 from docmill.tasks.split.spans.pieces import BARRIER, BLOCK, GLUE, HEADING, Piece, merge
 from docmill.tasks.split.spans.sizing import Room
 from docmill.tasks.split.spans.span import Span

@@ -10,7 +10,7 @@ from docmill.tasks.split.parts.blocks import Block, announces, blocks
 from docmill.tasks.split.parts.outline import Outline
 from docmill.tasks.split.parts.part import Part
 from docmill.tasks.split.parts.usual_options import Structure
-from docmill.tasks.split.spans.leads import led
+from docmill.tasks.split.spans.heading_leads import led
 from docmill.tasks.split.spans.line_cuts import code_lines, table_rows
 from docmill.tasks.split.spans.pieces import (
     BARRIER,
@@ -27,7 +27,7 @@ from docmill.tasks.split.spans.pieces import (
     fit_all,
     merge,
 )
-from docmill.tasks.split.spans.prose import prose_cuts
+from docmill.tasks.split.spans.prose_cuts import prose_cuts
 from docmill.tasks.split.spans.sizing import Room
 from docmill.tasks.split.spans.span import Span
 

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, Self
 from docmill.storage.schema import Element, Parsed
 from docmill.tasks.counting.tokens import Tokens
 from docmill.tasks.split.parts.captions import Captions, bound_captions
-from docmill.tasks.split.parts.lookup import Lookup
+from docmill.tasks.split.parts.model_lookup import Lookup
 from docmill.tasks.split.parts.outline import Outline
 from docmill.tasks.split.spans.span import Span
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from docmill.tasks.split.parts.lookup import Vector
+from docmill.tasks.split.parts.model_lookup import Vector
 from docmill.tasks.split.parts.part import Part
 from docmill.tasks.split.spans.pieces import Piece
 

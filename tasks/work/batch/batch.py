@@ -14,10 +14,10 @@ from docmill.storage.keys import key_of
 from docmill.storage.snapshots.artifacts.packs import Packs, decode_parsed, pack_figures, pack_texts
 from docmill.storage.snapshots.artifacts.staging import DOCUMENTS, DRAFTS, write_batch
 from docmill.tasks.parse.formats import FORMATS
-from docmill.tasks.split.parts.lookup import Lookup
+from docmill.tasks.split.parts.model_lookup import Lookup
 from docmill.tasks.work.batch.embed import HERE, Encoding
-from docmill.tasks.work.batch.orders import load_order, passwords_of
 from docmill.tasks.work.batch.resolve_lookups import LookupSources, ModelQuestions, answer
+from docmill.tasks.work.batch.step_orders import load_order, passwords_of
 from docmill.tasks.work.batch.unpack import unpack
 from docmill.tasks.work.document.process import PhaseSeconds, WorkRequest, WorkResult, process_document, reject
 from docmill.tasks.work.document.recipe import WITH, Recipe, suffix_of

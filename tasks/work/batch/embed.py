@@ -20,7 +20,7 @@ from docmill.storage.snapshots.artifacts.multi_vector_rows import KEYS, by_vecto
 from docmill.storage.snapshots.artifacts.packs import Packs, pack_embeddings
 from docmill.storage.snapshots.artifacts.staging import DRAFTS, Batch, Portions, embed_in_portions
 from docmill.tasks.model.embedding_costs import Payment, payer_of
-from docmill.tasks.work.batch.orders import load_order
+from docmill.tasks.work.batch.step_orders import load_order
 
 
 @dataclass(frozen=True, slots=True)

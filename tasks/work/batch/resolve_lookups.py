@@ -23,7 +23,7 @@ from docmill.tasks.counting.tokens import load_tokenizer
 from docmill.tasks.model.client import ModelAccess, shared_client
 from docmill.tasks.model.embedding_costs import Payment
 from docmill.tasks.model.prompt import Answer, Prompt
-from docmill.tasks.split.parts.lookup import Lookup, Vector
+from docmill.tasks.split.parts.model_lookup import Lookup, Vector
 from docmill.tasks.work.batch.embed import HERE, Embedding, Encoding
 from docmill.tasks.work.batch.figure_reader import FigureReading, shared_reader
 

@@ -13,7 +13,7 @@ from docmill.tasks.archive.archive_options import ArchiveOptions
 from docmill.tasks.archive.contents import DONE, Place
 from docmill.tasks.archive.listing import extract
 from docmill.tasks.paths.local_file import LocalFile
-from docmill.tasks.work.batch.orders import load_order
+from docmill.tasks.work.batch.step_orders import load_order
 from docmill.tasks.work.pool.pool import Pool
 
 

@@ -18,7 +18,7 @@ from docmill.tasks.parse.dispatch.readers import ChosenReader, reader_name
 from docmill.tasks.parse.dispatch.reading import parse
 from docmill.tasks.parse.formats import FileType, ParseOptions
 from docmill.tasks.paths.local_file import LocalFile
-from docmill.tasks.split.parts.lookup import Lookup
+from docmill.tasks.split.parts.model_lookup import Lookup
 from docmill.tasks.work.document.recipe import Recipe
 
 _TOLD = 10

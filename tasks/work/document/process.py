@@ -32,7 +32,7 @@ from docmill.tasks.parse.pictures.album import MAX_BYTES, MOST_BYTES
 from docmill.tasks.parse.titles.own_title import COVER, cover
 from docmill.tasks.paths.content import PictureBeside, content_of
 from docmill.tasks.split.parts.captions import bound_captions
-from docmill.tasks.split.parts.lookup import Lookup
+from docmill.tasks.split.parts.model_lookup import Lookup
 from docmill.tasks.work.document.recipe import WITH, Recipe, suffix_of
 from docmill.tasks.work.document.work_item import WorkItem, rejected_row
 from docmill.tasks.work.pool.memory_release import release

@@ -7,6 +7,6 @@ def carry(step: str, parcel: bytes) -> bytes:
     Both are plain JSON, see `docmill.tasks.work.remote.parcels`. It raises nothing: a scheduler would print a parcel
     that raised.
     """
-    from docmill.tasks.work.remote.perform import perform
+    from docmill.tasks.work.remote.worker_steps import perform
 
     return perform(step, parcel)

@@ -7,9 +7,9 @@ from importlib.metadata import version
 from pathlib import Path, PurePosixPath
 
 from docmill.storage.files import hash_file
+from docmill.storage.search.encode.matryoshka import shorten, split
 from docmill.storage.search.encode.model_spaces import describe_model, late_space, tokenizer_dir
 from docmill.storage.search.encode.plugin_encoder import ENCODERS
-from docmill.storage.search.encode.shortened import shorten, split
 from docmill.storage.search.encode.space import FLOAT32
 from docmill.tasks.context.contextualizers import CONTEXTUALIZERS
 from docmill.tasks.parse.dispatch.parsers import PARSERS

@@ -16,7 +16,7 @@ from docmill.storage.files import fault, forget_unsettled, put_immutable
 from docmill.storage.remote.objects.bucket import connect
 from docmill.storage.remote.objects.transfer import fetch
 from docmill.storage.snapshots.history.snapshots import StoredFile
-from docmill.storage.snapshots.tables.exchange import BucketChange, Exchanged, TableChange, rewrite_here
+from docmill.storage.snapshots.tables.rewrite_buckets import BucketChange, Exchanged, TableChange, rewrite_here
 from docmill.tasks.work.pool.plain_json import Readers, decode, encode
 
 _ORDER, _NEW = "rewrite.json", "new.arrow"

@@ -40,8 +40,8 @@ from docmill.storage.snapshots.artifacts.late_vectors import encode_windows, key
 from docmill.storage.snapshots.artifacts.packs import Packs, pack_embeddings, write_pack
 from docmill.tasks.chunking.chunk import chunk_regions
 from docmill.tasks.chunking.chunk_options import ChunkOptions
+from docmill.tasks.chunking.late_windows import windows
 from docmill.tasks.chunking.route import Route, Routed
-from docmill.tasks.chunking.windows import windows
 from docmill.tasks.counting.tokens import Tokens
 from docmill.tasks.detect.regions import Region
 from docmill.tasks.detect.type_scores import Verdict

@@ -24,7 +24,7 @@ from docmill.flows.measure.tune import TuneOptions
 from docmill.flows.runs.engine import LocalEngine
 from docmill.flows.runs.pipeline import ingest
 from docmill.storage.snapshots.read.store import open_store
-from docmill.tasks.evaluate.asking import ReadingDepth, evaluate
+from docmill.tasks.evaluate.ask_and_measure import ReadingDepth, evaluate
 from docmill.tasks.evaluate.bootstrap import Interval, difference
 from docmill.tasks.evaluate.questions import Question, Target
 from tests.bench.serving.cache import own_rows, spelled

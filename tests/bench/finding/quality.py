@@ -40,7 +40,7 @@ from docmill.tasks.model.completion import ModelOptions
 from docmill.tasks.parse.dispatch.file_type import detect_file_type
 from docmill.tasks.parse.dispatch.reading import parse
 from docmill.tasks.parse.formats import ParseOptions
-from docmill.tasks.split.parts.lookup import Lookup
+from docmill.tasks.split.parts.model_lookup import Lookup
 from docmill.tasks.split.strategies import SPLITTERS
 from docmill.tasks.work.batch.resolve_lookups import LookupSources, ModelQuestions, answer, vectors_of
 from tests.kit.model_server import model_server

@@ -30,7 +30,7 @@ from docmill.storage.schema import Parsed
 from docmill.storage.snapshots.read.store import Store, open_store
 from docmill.tasks.chunking.route import default_routes
 from docmill.tasks.detect.content_types import CONTENT_TYPES
-from docmill.tasks.evaluate.asking import Evaluation, ReadingDepth, SearchMethod, evaluate
+from docmill.tasks.evaluate.ask_and_measure import Evaluation, ReadingDepth, SearchMethod, evaluate
 from docmill.tasks.evaluate.bootstrap import difference
 from docmill.tasks.evaluate.overlap import Passage, overlap
 from docmill.tasks.evaluate.questions import Question, load_questions

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from docmill.flows.config.from_settings import recipe_of, space_of
 from docmill.flows.config.settings import Settings
-from docmill.tasks.parse.pandoc.process import program
+from docmill.tasks.parse import pandoc_program
 from docmill.tasks.work.document.process import WorkRequest, process_document
 from docmill.tasks.work.document.recipe import Recipe
 from docmill.tasks.work.document.work_item import WorkItem
@@ -46,7 +46,7 @@ def spent(paths: Sequence[Path], recipe: Recipe, rounds: int) -> float:
     for _ in range(rounds):
         for path in paths:
             chunks_of(path, recipe)
-    program._close_idle()
+    pandoc_program._close_idle()
     return _cpu() - before
 
 

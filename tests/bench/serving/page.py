@@ -33,8 +33,8 @@ import numpy as np
 import pyarrow as pa
 from playwright.sync_api import Browser, Page, sync_playwright
 
-from docmill.storage.search.encode.agreement import confirmed
 from docmill.storage.search.encode.encoder import load_encoder
+from docmill.storage.search.encode.numpy_bert_check import confirmed
 from docmill.storage.search.encode.space import describe_model
 from docmill.storage.snapshots.history import snapshots
 from docmill.storage.snapshots.read.facets import facet_counts

@@ -36,7 +36,7 @@ from docmill.storage.snapshots.history.folder import StoredSnapshot
 from docmill.storage.snapshots.history.retention import Retention
 from docmill.storage.snapshots.history.snapshots import StoredFile
 from docmill.storage.snapshots.read.store import open_store
-from docmill.storage.snapshots.tables.exchange import Rewriting, rewrite_here
+from docmill.storage.snapshots.tables.rewrite_buckets import Rewriting, rewrite_here
 from docmill.storage.snapshots.write.commit import Changes, commit
 from tests.bench.storing.keywords import make_chunks, make_queries
 from tests.bench.storing.vectors import Vectors, make_vectors

@@ -23,7 +23,7 @@ import pytest
 
 from docmill.storage.exports.columns import row_schema
 from docmill.storage.exports.export import destination_of
-from docmill.storage.exports.stamp import Revision, Stamp
+from docmill.storage.exports.last_export import Revision, Stamp
 from docmill.storage.search.vectors import vectors as lance_vectors
 from docmill.storage.search.vectors.vectors import VectorIndex
 from tests.bench.storing.vectors import DIMENSION, SPACE, Vectors, make_vectors, rows_of

@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 from docmill.flows.cli.app import app
 from docmill.storage.errors import QueryError
 from docmill.tasks.evaluate.bootstrap import gap
-from docmill.tasks.evaluate.groups import worst
+from docmill.tasks.evaluate.question_groups import worst
 from docmill.tasks.evaluate.questions import Question, Target, load_questions, read_questions
 from tests.kit.workbench import Workbench
 

@@ -9,9 +9,9 @@ from typer.testing import CliRunner
 
 from docmill.flows.cli.app import app
 from docmill.flows.cli.commands.evaluate.evaluate_questions import Made
-from docmill.tasks.evaluate.asking import ReadingDepth, SearchMethod, evaluate
+from docmill.tasks.evaluate.ask_and_measure import ReadingDepth, SearchMethod, evaluate
 from docmill.tasks.evaluate.overlap import Passage
-from docmill.tasks.evaluate.proxies import KINDS, proxies, read_sources
+from docmill.tasks.evaluate.proxy_questions import KINDS, proxies, read_sources
 from docmill.tasks.evaluate.questions import Question, Target
 from tests.kit.workbench import Workbench
 

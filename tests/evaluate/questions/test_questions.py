@@ -8,7 +8,7 @@ from typer.testing import CliRunner
 
 from docmill.flows.cli.app import app
 from docmill.storage.errors import ConfigError, QueryError
-from docmill.tasks.evaluate.asking import check_measures
+from docmill.tasks.evaluate.ask_and_measure import check_measures
 from docmill.tasks.evaluate.questions import Question, Target, load_questions
 from docmill.tasks.evaluate.retrieval_measures import measure
 from tests.kit.workbench import Workbench

@@ -14,7 +14,7 @@ from docmill.flows.measure.learn import Learning, learn, take_back
 from docmill.flows.measure.tune import TuneOptions
 from docmill.flows.measure.tuned_settings import reverted, values_before
 from docmill.storage.errors import QueryError
-from docmill.storage.snapshots.history import learned
+from docmill.storage.snapshots.history import learned_settings
 from tests.kit.workbench import Workbench
 
 NAMES = (
@@ -75,7 +75,7 @@ def test_a_night_adopts_what_gains_and_a_person_takes_it_back_for_good(bench: Wo
     settings = Settings.model_validate({"store": bench.root})
     assert take_back(settings, file, change.change_id[:10]).state == "taken back"
     assert tomllib.loads(file.read_text()) == tomllib.loads(FILE)
-    assert {one.change_id: one.state for one in learned.read(bench.root)}[change.change_id] == "taken back"
+    assert {one.change_id: one.state for one in learned_settings.read(bench.root)}[change.change_id] == "taken back"
     with pytest.raises(QueryError, match="is taken back"):
         take_back(settings, file, change.change_id)
     judge(bench, NAMES[22:])

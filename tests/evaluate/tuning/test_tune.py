@@ -18,7 +18,7 @@ from docmill.storage.schema import Element, Parsed
 from docmill.storage.snapshots.clean.verify import verify
 from docmill.storage.snapshots.history import snapshots
 from docmill.tasks.evaluate.bootstrap import FEWEST, Interval
-from docmill.tasks.evaluate.proxies import QuestionSource, proxies
+from docmill.tasks.evaluate.proxy_questions import QuestionSource, proxies
 from docmill.tasks.evaluate.questions import load_questions
 from tests.kit.workbench import Workbench
 

@@ -13,7 +13,7 @@ import pytest
 
 from docmill.flows.cli.terminal.output import aligned, as_json_text, for_terminal, plain
 from docmill.flows.runs.report import Report
-from docmill.flows.runs.visible_text import STEERING, visible
+from docmill.flows.runs.terminal_safe_text import STEERING, visible
 from tests.kit.workbench import Workbench
 
 ROOT = Path(__file__).parents[3]

@@ -13,7 +13,7 @@ from typing import Any
 from zipfile import ZipFile
 
 from docmill.storage.search.encode import encoder, space
-from docmill.tasks.work.remote import perform
+from docmill.tasks.work.remote import worker_steps
 from tests.kit import fake_encoder
 
 MODEL, POISON, DEADLY, HEAVY, MORTAL = "TEST_OF_MODEL", "poison.md", "deadly", "heavy", "one"
@@ -27,7 +27,7 @@ def dask_setup(worker: Any) -> None:
     folder = Path(os.environ[MODEL])
     space.FOLDERS[fake_encoder.NAME] = lambda: folder
     encoder.LOADERS[fake_encoder.NAME] = fake_encoder.TokenCounts
-    every: Any = perform
+    every: Any = worker_steps
     plain, deadly = every.carry_out, [0]
 
     def carry_out(task: Any, *more: Any) -> Any:
@@ -35,18 +35,18 @@ def dask_setup(worker: Any) -> None:
         if POISON in uris:
             die()
         deadly[0] += any(uri.startswith(DEADLY) for uri in uris)
-        if deadly[0] == _THIRD and perform.worker_name() == MORTAL and not _DIED.exists():
+        if deadly[0] == _THIRD and worker_steps.worker_name() == MORTAL and not _DIED.exists():
             _DIED.touch()
             die()
         return plain(task, *more)
 
     every.carry_out = carry_out
-    every._STEPS[perform.REWRITE] = partial(rewrite, every._STEPS[perform.REWRITE])
+    every._STEPS[worker_steps.REWRITE] = partial(rewrite, every._STEPS[worker_steps.REWRITE])
 
 
 def rewrite(plain: Any, task: Any, sent: Path, folder: Path) -> Any:
     """Rewrite buckets, or die."""
-    if perform.worker_name() == MORTAL and not _COLLAPSED.exists():
+    if worker_steps.worker_name() == MORTAL and not _COLLAPSED.exists():
         with ZipFile(sent) as archive:
             heavy = any(HEAVY.encode() in archive.read(name) for name in archive.namelist() if name.endswith(".arrow"))
         if heavy:

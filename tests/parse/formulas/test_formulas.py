@@ -12,10 +12,10 @@ import pytest
 from lxml import etree
 
 from docmill.storage.errors import Rejected
+from docmill.tasks.parse import formula_tex
 from docmill.tasks.parse.dispatch.reading import parse
 from docmill.tasks.parse.formats import FileType, ParseOptions
-from docmill.tasks.parse.formulas import formula_tex
-from docmill.tasks.parse.formulas.formula_tex import fill_mathml, fill_office_formulas
+from docmill.tasks.parse.formula_tex import fill_mathml, fill_office_formulas
 from tests.kit.writers import figures as writers
 from tests.kit.writers.workbook import zipped
 

@@ -10,7 +10,7 @@ import pytest
 from docmill.storage.schema import Parsed
 from docmill.tasks.parse.dispatch.reading import parse
 from docmill.tasks.parse.formats import FileType, ParseOptions
-from docmill.tasks.parse.formulas.scripts import raised, script_of
+from docmill.tasks.parse.superscripts import raised, script_of
 from tests.kit.writers.workbook import zipped
 
 

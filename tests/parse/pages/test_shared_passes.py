@@ -11,7 +11,7 @@ from docmill.tasks.parse.external_programs import last_line
 from docmill.tasks.parse.formats import FileType, ParseOptions
 from docmill.tasks.parse.passes.numbering import LevelNumbers
 from docmill.tasks.parse.passes.table_rows import MOST_SPANNED, spread
-from docmill.tasks.parse.trees import whole, words_in, xml_tree
+from docmill.tasks.parse.xml_trees import whole, words_in, xml_tree
 
 _ITEM = {"type": "listItem", "content": [{"type": "paragraph", "content": [{"type": "text", "text": "oil"}]}]}
 _LIST = {"type": "orderedList", "attrs": {"order": 3}, "content": [_ITEM, _ITEM]}

@@ -11,7 +11,7 @@ import pytest
 from PIL import Image
 from PIL.TiffImagePlugin import IFDRational
 
-from docmill.storage.described import record_of
+from docmill.storage.stated_metadata import record_of
 from docmill.tasks.parse.pictures.camera_facts import camera_facts
 from tests.kit.workbench import Workbench
 from tests.parse.pdf.test_ocr import tesseract

@@ -5,7 +5,7 @@ import pytest
 from docmill.tasks.parse.dispatch.file_type import detect_file_type
 from docmill.tasks.parse.dispatch.reading import parse
 from docmill.tasks.parse.formats import FileType, ParseOptions
-from docmill.tasks.parse.plain import drawn_tables
+from docmill.tasks.parse.plain_text import drawn_tables
 
 CELLS = [["id", "grain"], ["1", "rye"], ["2", "oats"]]
 

@@ -20,11 +20,11 @@ from hypothesis import strategies as st
 
 from docmill.storage.errors import Rejected
 from docmill.storage.schema import Parsed
+from docmill.tasks.parse import pandoc_program
 from docmill.tasks.parse.dispatch.parser import faults
 from docmill.tasks.parse.dispatch.reading import parse
 from docmill.tasks.parse.formats import FileType, ParseOptions
 from docmill.tasks.parse.metadata import iso_date
-from docmill.tasks.parse.pandoc.process import program
 from docmill.tasks.work.pool.limits import Limits
 from docmill.tasks.work.pool.pool import Pool
 from tests.kit.drawing import examples
@@ -172,21 +172,21 @@ def test_in_a_word_document_without_headings_short_bold_paragraphs_are_headings(
 def test_a_word_document_that_pandoc_refuses_is_read_by_unstructured(monkeypatch: pytest.MonkeyPatch) -> None:
     document = Document()
     document.add_heading("Report", 1)
-    monkeypatch.setattr(program, "_program", lambda: "")
+    monkeypatch.setattr(pandoc_program, "_program", lambda: "")
     parsed = read("docx", saved(document))
     assert (parsed.text, parsed.title) == ("# Report", "Report")
     assert "pip install pypandoc_binary" in parsed.metadata["read_as"]
 
 
 def test_a_word_document_that_pandoc_refuses_names_the_extra_that_may_read_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(program, "_program", lambda: "")
+    monkeypatch.setattr(pandoc_program, "_program", lambda: "")
     monkeypatch.setitem(sys.modules, "unstructured.partition.docx", None)
     with pytest.raises(Rejected, match=r"^not_installed: pandoc cannot .*'docmill\[unstructured\]'"):
         read("docx", saved(Document()))
 
 
 def test_without_pandoc_the_reason_names_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(program, "_program", lambda: "")
+    monkeypatch.setattr(pandoc_program, "_program", lambda: "")
     with pytest.raises(Rejected, match="not_installed: odt needs pandoc: pip install pypandoc_binary"):
         read("odt", (GOLDEN / "odt" / "guide.odt").read_bytes())
 
@@ -278,7 +278,7 @@ def test_a_syntax_tree_holds_equal_words_once() -> None:
         "meta": {"t": {"t": "MetaMap", "c": {"t": word}}},
         "blocks": [{"t": "Para", "c": [word, space, word, space]}],
     }
-    loaded = program.load_tree(json.dumps(tree).encode())
+    loaded = pandoc_program.load_tree(json.dumps(tree).encode())
     assert loaded == tree
     assert len(set(map(id, loaded["blocks"][0]["c"]))) == 2
 

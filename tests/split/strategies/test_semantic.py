@@ -17,7 +17,7 @@ from docmill.storage.schema import Parsed
 from docmill.tasks.counting.tokens import Tokens
 from docmill.tasks.split.general.cluster import group, mean_similarity
 from docmill.tasks.split.general.semantic import METHODS
-from docmill.tasks.split.parts.lookup import Lookup
+from docmill.tasks.split.parts.model_lookup import Lookup
 from docmill.tasks.split.parts.part import Part
 from docmill.tasks.split.parts.sentence_vectors import directions
 from docmill.tasks.split.spans.pieces import Piece

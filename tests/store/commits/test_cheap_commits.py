@@ -15,7 +15,7 @@ from docmill.storage.search.keywords.segments import postings
 from docmill.storage.search.keywords.segments.build import build
 from docmill.storage.search.keywords.segments.chunk_fields import ChunkFields
 from docmill.storage.snapshots.history import snapshots
-from docmill.storage.snapshots.tables.exchange import BucketTable, Leaving, exchange_documents, replace_documents
+from docmill.storage.snapshots.tables.rewrite_buckets import BucketTable, Leaving, exchange_documents, replace_documents
 from docmill.storage.snapshots.tables.tables import partition, read_stored_file
 from tests.kit.workbench import MakeBench
 

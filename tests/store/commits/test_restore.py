@@ -14,7 +14,7 @@ from docmill.storage.errors import QueryError, StoreError
 from docmill.storage.remote.mirror.open_folder import open_folder
 from docmill.storage.search.encode import encoder, space
 from docmill.storage.search.encode.space import EmbeddingSpace, describe_model
-from docmill.storage.snapshots.change import candidates
+from docmill.storage.snapshots.change import candidate_snapshots
 from docmill.storage.snapshots.change.diff import diff
 from docmill.storage.snapshots.change.restoring import Restored, restore, undelete
 from docmill.storage.snapshots.change.tagging import set_tag
@@ -223,12 +223,12 @@ def test_what_cannot_be_restored_is_said_before_anything_changes(bench: Workbenc
 
 
 def test_a_candidate_is_published_and_not_restored(bench: Workbench) -> None:
-    candidates.keep(open_store(bench.root).stored.changed(number=3))
+    candidate_snapshots.keep(open_store(bench.root).stored.changed(number=3))
     with pytest.raises(QueryError, match="docmill publish candidate-3"):
         restore(bench.root, "candidate-3", ALL)
     restore(bench.root, 1, ALL)
     with pytest.raises(QueryError, match="snapshot 3 was committed after candidate-3"):
-        candidates.publish(bench.root, "candidate-3")
+        candidate_snapshots.publish(bench.root, "candidate-3")
 
 
 @at_boundaries

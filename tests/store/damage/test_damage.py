@@ -13,7 +13,7 @@ import pytest
 from docmill.storage import failpoints
 from docmill.storage.errors import StoreError
 from docmill.storage.remote.mirror.open_folder import open_folder
-from docmill.storage.snapshots.change import candidates
+from docmill.storage.snapshots.change import candidate_snapshots
 from docmill.storage.snapshots.change.tagging import delete_tag, set_tag
 from docmill.storage.snapshots.clean import verify as verification
 from docmill.storage.snapshots.clean.compact import compact, due, vacuum
@@ -159,7 +159,7 @@ def test_a_copy_without_links_and_a_store_that_moved_show_what_they_hold(bench: 
 
 
 def test_a_damaged_candidate_is_named_and_given_up(bench: Workbench) -> None:
-    candidates.keep(open_folder(bench.root).read().changed(number=3))
+    candidate_snapshots.keep(open_folder(bench.root).read().changed(number=3))
     path = candidate_path(bench.root, "candidate-3")
     cut(path)
     (finding,) = verify(bench.root)
@@ -167,7 +167,7 @@ def test_a_damaged_candidate_is_named_and_given_up(bench: Workbench) -> None:
     bench.write({"page-0.md": "# Page 0\n\nYet another knob.\n"})
     assert bench.ingest().snapshot == 3
     compact(bench.root, Retention(keep_snapshots=1))
-    candidates.discard(bench.root, "candidate-3")
+    candidate_snapshots.discard(bench.root, "candidate-3")
     compact(bench.root, Retention(keep_snapshots=1))
     assert verify(bench.root, deep=True) == []
 

@@ -11,7 +11,7 @@ from docmill.storage import failpoints
 from docmill.storage.errors import ConfigError
 from docmill.tasks.archive.archive_options import ArchiveOptions
 from docmill.tasks.paths.local_file import LocalFile
-from docmill.tasks.work.batch.orders import load_order, passwords_of, save_order
+from docmill.tasks.work.batch.step_orders import load_order, passwords_of, save_order
 from docmill.tasks.work.batch.unpack import UnpackOrder
 from docmill.tasks.work.pool.plain_json import Unreadable
 from tests.kit import victim

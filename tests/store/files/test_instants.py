@@ -12,11 +12,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from docmill.storage.instants import INSTANT, instant, instants, with_instants
 from docmill.storage.remote.mirror.open_folder import open_folder
 from docmill.storage.snapshots.read.facets import facet_counts
 from docmill.storage.snapshots.tables.tables import read_table
 from docmill.storage.snapshots.write.current_folder import publish
+from docmill.storage.timestamps import INSTANT, instant, instants, with_instants
 from docmill.tasks.parse.metadata import as_date
 from tests.kit.drawing import examples
 from tests.kit.workbench import Workbench

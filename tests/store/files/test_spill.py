@@ -8,8 +8,8 @@ import pytest
 
 from docmill.storage.arrow_schema import CHUNKS
 from docmill.storage.snapshots.artifacts.packs import pack_embeddings, write_pack
-from docmill.storage.snapshots.tables import exchange
-from docmill.storage.snapshots.tables.exchange import replace_documents
+from docmill.storage.snapshots.tables import rewrite_buckets
+from docmill.storage.snapshots.tables.rewrite_buckets import replace_documents
 from docmill.storage.snapshots.tables.spill import parts, spill
 from docmill.storage.snapshots.write.vector_rows import vector_rows
 from tests.store.files.test_tables import DOCUMENTS, rows
@@ -43,7 +43,7 @@ def test_tables_of_spilled_rows_are_those_of_rows_in_memory(
     base = replace_documents(tmp_path, (), "chunks", 8, [], before)
     gone = before["document_id"].to_pylist()[:15]
     wanted = replace_documents(tmp_path, base, "chunks", 8, gone, rows(DOCUMENTS))
-    monkeypatch.setattr(exchange, "_ROWS_AT_ONCE", at_once)
+    monkeypatch.setattr(rewrite_buckets, "_ROWS_AT_ONCE", at_once)
     spilled = spill(tmp_path / "rows.arrow", CHUNKS, cut(rows(DOCUMENTS), 11))
     assert replace_documents(tmp_path, base, "chunks", 8, gone, spilled) == wanted
 

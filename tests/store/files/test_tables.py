@@ -15,7 +15,7 @@ from docmill.storage.search.vectors.vectors import VectorState
 from docmill.storage.snapshots.history.folder import StoredSnapshot, StoreFolder
 from docmill.storage.snapshots.history.snapshots import Snapshot, StoredFile
 from docmill.storage.snapshots.tables import tables
-from docmill.storage.snapshots.tables.exchange import replace_documents
+from docmill.storage.snapshots.tables.rewrite_buckets import replace_documents
 from docmill.storage.snapshots.tables.row_reader import OpenedTable
 from docmill.storage.snapshots.tables.tables import bucket_count, partition, read_stored_file, rebucket
 

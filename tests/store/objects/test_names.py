@@ -25,7 +25,7 @@ from docmill.tasks.archive.archive_options import ArchiveOptions
 from docmill.tasks.archive.listing import extract, list_contents
 from docmill.tasks.paths.local_file import LocalFile
 from docmill.tasks.sources.discover import open_source
-from docmill.tasks.sources.incoming import Incoming
+from docmill.tasks.sources.fetch_files import Incoming
 from docmill.tasks.sources.source import DiscoverOptions
 from tests.kit.drawing import examples
 from tests.kit.remote_bench import RemoteBench

@@ -15,7 +15,7 @@ from docmill.storage.errors import ConfigError, Locked, StoreError
 from docmill.storage.remote.mirror.open_folder import open_folder
 from docmill.storage.remote.objects import lease
 from docmill.storage.search.vectors import vectors
-from docmill.storage.snapshots.change import candidates
+from docmill.storage.snapshots.change import candidate_snapshots
 from docmill.storage.snapshots.change.diff import diff
 from docmill.storage.snapshots.change.restoring import undelete
 from docmill.storage.snapshots.change.tagging import delete_tag, set_tag
@@ -326,12 +326,12 @@ def test_what_is_held_back_can_be_asked_and_published_on_another_machine(laid: R
         held = open_folder(laid.root).read()
         base = held.snapshot
         tagged = vectors.update(laid.root, base.vectors, base.space, (), (), vector_tag(2))
-        name = candidates.keep(held.changed(number=2, vectors=tagged))
+        name = candidate_snapshots.keep(held.changed(number=2, vectors=tagged))
     two = laid.on("two")
     assert open_store(two.root, name).search("red knob", k=1)[0].uri == "guide.md"
     assert two.store.snapshot.number == 1
     open_folder(two.root).refresh()
-    assert candidates.publish(two.root, name, force=True).number == 2
+    assert candidate_snapshots.publish(two.root, name, force=True).number == 2
     assert laid.keys(snapshots.CANDIDATES) == set()
     assert laid.store.snapshot.number == 2
     assert snapshots.candidates(laid.root) == []

@@ -15,7 +15,7 @@ from docmill.storage.errors import ConfigError
 
 if TYPE_CHECKING:
     from docmill.flows.measure.trials import Trial, TuneDecision, Tuning
-    from docmill.storage.snapshots.history.learned import LearnedChange
+    from docmill.storage.snapshots.history.learned_settings import LearnedChange
 
 QUESTIONS = typer.Option(
     "--questions",
@@ -196,9 +196,9 @@ def run(
 def list_changes(context: typer.Context, as_json: AsJson = False) -> None:
     """List what judgements decided, oldest first."""
     settings = settings_of(context)
-    from docmill.storage.snapshots.history import learned
+    from docmill.storage.snapshots.history import learned_settings
 
-    _print_learned(learned.read(settings.store), as_json, "Nothing was learned yet.")
+    _print_learned(learned_settings.read(settings.store), as_json, "Nothing was learned yet.")
 
 
 @group.command(cls=takes("store"))

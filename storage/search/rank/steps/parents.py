@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from docmill.storage.search.rank.candidates.hit import Candidate
 from docmill.storage.search.rank.candidates.query import Query
 from docmill.storage.search.rank.candidates.snapshot_sources import ChunkPiece
-from docmill.storage.search.rank.steps.distinct import Span, overlap
+from docmill.storage.search.rank.steps.near_duplicates import Span, overlap
 
 Kind = tuple[str, str, int]
 """Strategy, role and depth of a chunk, as in `ChunkPiece`."""

@@ -8,9 +8,9 @@ from typing import Any
 from lxml import etree
 
 from docmill.tasks.parse.canvas import STRUCK
-from docmill.tasks.parse.formulas.formula_tex import fill_mathml
-from docmill.tasks.parse.formulas.scripts import between_dollars, lowered, note_mark, raised, shown_formula
-from docmill.tasks.parse.trees import drop, words_in
+from docmill.tasks.parse.formula_tex import fill_mathml
+from docmill.tasks.parse.superscripts import between_dollars, lowered, note_mark, raised, shown_formula
+from docmill.tasks.parse.xml_trees import drop, words_in
 
 _TEX = etree.XPath(".//*[local-name() = 'annotation'][contains(@encoding, 'tex') or contains(@encoding, 'TeX')]")
 _WITHIN = etree.XPath("count(ancestor::*[local-name() = 'math'])")

@@ -12,7 +12,7 @@ from typing import Any
 
 from lxml import etree
 
-from docmill.tasks.parse.trees import drop, whole, words_in
+from docmill.tasks.parse.xml_trees import drop, whole, words_in
 
 _CARD_LEVELS = 3  # elements around a picture: its link, its box, and that of its title
 _CARD_TEXTS = 40

@@ -6,9 +6,9 @@ from typing import Any
 
 from lxml import etree
 
-from docmill.tasks.parse.formulas.scripts import with_fractions
 from docmill.tasks.parse.passes.table_rows import MOST_HEADER_ROWS, MOST_SPANNED, REPEATED, spanned_rows, spread
-from docmill.tasks.parse.trees import whole
+from docmill.tasks.parse.superscripts import with_fractions
+from docmill.tasks.parse.xml_trees import whole
 
 _PAGE = etree.XPath("boolean(.//h1 | .//h2 | .//h3 | .//form)")
 _INNER = etree.XPath("boolean(.//table)")

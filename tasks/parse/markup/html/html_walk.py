@@ -9,7 +9,6 @@ from lxml import etree
 
 from docmill.storage.schema import KeptPicture
 from docmill.tasks.parse.canvas import MOST_LINKS, Canvas
-from docmill.tasks.parse.formulas.scripts import shown_formula, with_fractions
 from docmill.tasks.parse.markup.html.formulas_and_ruby import without_own_mark
 from docmill.tasks.parse.markup.html.html_nodes import (
     DEPTH,
@@ -29,9 +28,10 @@ from docmill.tasks.parse.markup.html.html_nodes import (
 from docmill.tasks.parse.markup.html.html_table import is_data_table, table_rows
 from docmill.tasks.parse.passes.numbering import OpenLists
 from docmill.tasks.parse.pictures.addresses import Loader, of_data_uri
-from docmill.tasks.parse.plain import drawn_tables, is_prose, paragraphs
-from docmill.tasks.parse.titles.untitled import titled
-from docmill.tasks.parse.trees import drop, words_in
+from docmill.tasks.parse.plain_text import drawn_tables, is_prose, paragraphs
+from docmill.tasks.parse.superscripts import shown_formula, with_fractions
+from docmill.tasks.parse.titles.inferred_headings import titled
+from docmill.tasks.parse.xml_trees import drop, words_in
 
 LINE_BREAK = "\ue00a"  # stands for <br>; of private use, and dropped from the text before
 _DROPPED_WORDS = """

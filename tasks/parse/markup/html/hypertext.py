@@ -18,7 +18,6 @@ from docmill.storage.errors import Rejected
 from docmill.storage.schema import Element, Parsed
 from docmill.tasks.parse.decode import decode
 from docmill.tasks.parse.formats import ParseOptions
-from docmill.tasks.parse.formulas.scripts import script_classes, script_of
 from docmill.tasks.parse.markup.html.formulas_and_ruby import make_formulas, mark_script, mark_struck, show_reading
 from docmill.tasks.parse.markup.html.html_nodes import (
     SIGNS,
@@ -32,8 +31,9 @@ from docmill.tasks.parse.markup.html.html_table import name_tables
 from docmill.tasks.parse.markup.html.html_walk import LINE_BREAK, PageWalk
 from docmill.tasks.parse.markup.html.main_content import mark_beside
 from docmill.tasks.parse.pictures.addresses import Loader, nowhere, of_data_uri
-from docmill.tasks.parse.pictures.beside import loader_beside
-from docmill.tasks.parse.trees import words_in
+from docmill.tasks.parse.pictures.picture_files import loader_beside
+from docmill.tasks.parse.superscripts import script_classes, script_of
+from docmill.tasks.parse.xml_trees import words_in
 
 _KEPT = re.compile(
     rb"<(?!/?(?:html|head|title|meta|body|p|h[1-6]|pre|table|tr|t[dh]|script|style)\b)/?[A-Za-z][^<>]*>", re.I

@@ -14,7 +14,7 @@ from typing import Any
 
 from docmill.tasks.parse.markup.html.html_nodes import is_linked, is_mostly_links
 from docmill.tasks.parse.passes.drawn_block import DrawnBlock
-from docmill.tasks.parse.titles.untitled import is_prose
+from docmill.tasks.parse.titles.inferred_headings import is_prose
 
 _TOLD = frozenset(("paragraph", "quote", "list_item"))
 _BOXES = frozenset(("div", "section", "aside", "article", "ul", "ol", "header", "footer", "form"))

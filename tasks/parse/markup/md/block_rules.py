@@ -19,7 +19,7 @@ from markdown_it.rules_block.table import table
 
 from docmill.tasks.parse.markup.html.html_table import is_data_table, table_rows
 from docmill.tasks.parse.passes.table_rows import header_depth, one_header
-from docmill.tasks.parse.trees import words_in
+from docmill.tasks.parse.xml_trees import words_in
 
 _INDENTED = re.compile(
     r"(?:(?:!!!|\?\?\?\+?)[ \t]+[\w -]+?|===[+!]?)(?:[ \t]+\"[^\"\n]*\")?[ \t]*(?:\{[^{}]*\})?[ \t]*$"

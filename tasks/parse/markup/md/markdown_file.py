@@ -34,7 +34,7 @@ from docmill.tasks.parse.passes.drawn_block import SCHEME
 from docmill.tasks.parse.passes.run_in_headings import SIGNS, LedParagraph, headed, is_lead, of_rest
 from docmill.tasks.parse.passes.table_rows import header_depth
 from docmill.tasks.parse.pictures.addresses import named_by_key
-from docmill.tasks.parse.pictures.beside import loader_beside
+from docmill.tasks.parse.pictures.picture_files import loader_beside
 
 _LINE = re.compile(r"\r\n?|\n")
 _MARKUP = (

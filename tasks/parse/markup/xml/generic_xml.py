@@ -17,13 +17,13 @@ from docmill.storage.errors import Rejected
 from docmill.storage.schema import Parsed
 from docmill.tasks.parse.decode import decode
 from docmill.tasks.parse.formats import ParseOptions
-from docmill.tasks.parse.formulas.scripts import note_mark
 from docmill.tasks.parse.markup.html.formulas_and_ruby import is_within_text, make_xml_formulas, mark_script
 from docmill.tasks.parse.markup.xml.xml_nodes import HEADS, choose_title, classifications, name_of, words_of
 from docmill.tasks.parse.markup.xml.xml_walk import XmlWalk
 from docmill.tasks.parse.metadata import iso_date
-from docmill.tasks.parse.plain import parse_text
-from docmill.tasks.parse.trees import drop
+from docmill.tasks.parse.plain_text import parse_text
+from docmill.tasks.parse.superscripts import note_mark
+from docmill.tasks.parse.xml_trees import drop
 
 _DECLARATION = re.compile(r"\A\s*<\?xml[^>]*\?>")
 _REFERENCE = re.compile(r"&([A-Za-z][\w.-]*);")

@@ -42,7 +42,7 @@ from docmill.tasks.parse.markup.xml.xml_nodes import (
     words_of,
 )
 from docmill.tasks.parse.passes.numbering import OpenLists
-from docmill.tasks.parse.trees import whole
+from docmill.tasks.parse.xml_trees import whole
 
 _BREAK = "\ue00a"  # a line break in the cells of HTML; those of XML have spaces instead
 _SILENT = frozenset(("schemaLocation", "noNamespaceSchemaLocation", "space", "version"))

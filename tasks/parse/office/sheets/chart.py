@@ -8,7 +8,7 @@ from itertools import islice
 from typing import Any, NamedTuple
 
 from docmill.tasks.parse.office.sheets.cells import format_kind, shown_number
-from docmill.tasks.parse.trees import whole
+from docmill.tasks.parse.xml_trees import whole
 
 MOST_POINTS = 10_000
 """Points of a series. An index is stated and may be any number, and each is a row of the chart's table. With a lower

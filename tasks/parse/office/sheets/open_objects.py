@@ -10,7 +10,7 @@ from lxml import etree
 
 from docmill.tasks.parse.office.sheets.chart import MOST_CELLS, Chart
 from docmill.tasks.parse.pictures.addresses import Loader
-from docmill.tasks.parse.trees import words_in, xml_tree
+from docmill.tasks.parse.xml_trees import words_in, xml_tree
 
 _OF = "{urn:oasis:names:tc:opendocument:xmlns:%s:1.0}"
 _CHART, _TABLE, _DRAW, _TEXT = (_OF % name for name in ("chart", "table", "drawing", "text"))

@@ -18,7 +18,7 @@ from docmill.tasks.parse.office.open_xml import addresses_of, links_of, read_par
 from docmill.tasks.parse.office.sheets.cells import format_kind, shown_number
 from docmill.tasks.parse.office.sheets.chart import CHARTS, MOST_POINTS, Chart, chart_of
 from docmill.tasks.parse.office.sheets.sheet import CellBudget, Range, Worksheet
-from docmill.tasks.parse.trees import whole
+from docmill.tasks.parse.xml_trees import whole
 
 _ESCAPE = re.compile(r"_x([0-9A-Fa-f]{4})_")
 _HEX = 16  # the base of an escaped character's number

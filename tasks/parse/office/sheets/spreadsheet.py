@@ -24,7 +24,7 @@ from docmill.tasks.parse.office.sheets.cells import format_kind, shown_date, sho
 from docmill.tasks.parse.office.sheets.open_objects import BOXES, OBJECT, open_charts
 from docmill.tasks.parse.office.sheets.sheet import CellBudget, Worksheet, draw_sheet
 from docmill.tasks.parse.pictures.addresses import Loader
-from docmill.tasks.parse.trees import whole, words_in, xml_tree
+from docmill.tasks.parse.xml_trees import whole, words_in, xml_tree
 
 _BEGINNING = 1_000  # bytes, in which a file of XML has a tag, whatever its encoding
 _TABLE = "{urn:oasis:names:tc:opendocument:xmlns:table:1.0}"

@@ -8,7 +8,7 @@ from lxml import etree
 from docmill.storage.schema import Parsed
 from docmill.tasks.parse.canvas import Box, Canvas
 from docmill.tasks.parse.formats import ParseOptions
-from docmill.tasks.parse.formulas.formula_tex import fill_mathml
+from docmill.tasks.parse.formula_tex import fill_mathml
 from docmill.tasks.parse.office.flat_document import open_container
 from docmill.tasks.parse.office.open_xml import member, pictures_in
 from docmill.tasks.parse.office.properties import open_document_properties
@@ -22,7 +22,7 @@ from docmill.tasks.parse.office.sheets.open_objects import (
 )
 from docmill.tasks.parse.office.slides.slide_text import may_be_title
 from docmill.tasks.parse.pictures.addresses import Loader
-from docmill.tasks.parse.trees import words_in, xml_tree
+from docmill.tasks.parse.xml_trees import words_in, xml_tree
 
 _OF = "{urn:oasis:names:tc:opendocument:xmlns:%s:1.0}"
 _DRAW, _TEXT, _TABLE, _SHOW, _OFFICE, _SVG = (

@@ -12,7 +12,7 @@ from docmill.storage.errors import Rejected
 from docmill.storage.schema import Parsed
 from docmill.tasks.parse.canvas import Box, Canvas
 from docmill.tasks.parse.formats import ParseOptions
-from docmill.tasks.parse.formulas.formula_tex import FORMULA, fill_office_formulas
+from docmill.tasks.parse.formula_tex import FORMULA, fill_office_formulas
 from docmill.tasks.parse.office.open_xml import (
     addresses_of,
     core_properties,
@@ -33,7 +33,7 @@ from docmill.tasks.parse.office.slides.slide_text import (
     table_of,
     text_of,
 )
-from docmill.tasks.parse.trees import whole
+from docmill.tasks.parse.xml_trees import whole
 
 _PRESENTATION = "ppt/presentation.xml"
 _AUTHORS = ("ppt/commentAuthors.xml", "ppt/authors.xml")  # by older programs, by newer ones

@@ -7,12 +7,12 @@ from operator import itemgetter
 from typing import Any, NamedTuple, Protocol, TypeVar
 
 from docmill.tasks.parse.canvas import struck
-from docmill.tasks.parse.formulas.formula_tex import FORMULA
-from docmill.tasks.parse.formulas.scripts import lowered, raised, with_fractions
+from docmill.tasks.parse.formula_tex import FORMULA
 from docmill.tasks.parse.office.open_xml import reference
 from docmill.tasks.parse.passes.numbering import LevelNumbers
 from docmill.tasks.parse.passes.table_rows import REPEATED, spanned_rows, spread
-from docmill.tasks.parse.trees import whole
+from docmill.tasks.parse.superscripts import lowered, raised, with_fractions
+from docmill.tasks.parse.xml_trees import whole
 
 _BASELINE = re.compile(r"-?\d{1,6}%?")
 

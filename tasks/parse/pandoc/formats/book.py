@@ -10,11 +10,11 @@ from docmill.storage.errors import Rejected
 from docmill.storage.schema import Parsed
 from docmill.tasks.parse.canvas import Canvas
 from docmill.tasks.parse.formats import ParseOptions
-from docmill.tasks.parse.formulas.scripts import script_classes
 from docmill.tasks.parse.office.open_xml import check_container, member, pictures_in, read_member, zipped
 from docmill.tasks.parse.pandoc.document import draw_tree
 from docmill.tasks.parse.pandoc.inlines import Node
-from docmill.tasks.parse.pandoc.process.program import read_tree
+from docmill.tasks.parse.pandoc_program import read_tree
+from docmill.tasks.parse.superscripts import script_classes
 
 _RIGHTS = "META-INF/rights.xml"
 _LOCKS = "META-INF/encryption.xml"

@@ -21,10 +21,10 @@ from docmill.tasks.parse.formats import ParseOptions
 from docmill.tasks.parse.pandoc.document import drawn_document, read_document, read_or_keep
 from docmill.tasks.parse.pandoc.formats.source_parts import read_light_parts
 from docmill.tasks.parse.pandoc.inlines import DEEPER_MARK, Node
-from docmill.tasks.parse.pandoc.process.program import read_tree
+from docmill.tasks.parse.pandoc_program import read_tree
 from docmill.tasks.parse.pictures.addresses import named_by_key, nowhere
-from docmill.tasks.parse.pictures.beside import loader_beside
-from docmill.tasks.parse.trees import xml_tree
+from docmill.tasks.parse.pictures.picture_files import loader_beside
+from docmill.tasks.parse.xml_trees import xml_tree
 
 _SET = re.compile(r"^:([\w-]+):(?:[ \t]|$)", re.MULTILINE)
 _ATTRIBUTE = re.compile(r"^:([\w-]+):[ \t]+(\S.*)$", re.MULTILINE)

@@ -26,11 +26,11 @@ from docmill.tasks.parse.office.sheets.chart import Chart
 from docmill.tasks.parse.office.sheets.open_objects import BOXES, OBJECT, open_charts
 from docmill.tasks.parse.pandoc.document import drawn_document
 from docmill.tasks.parse.pandoc.inlines import CONTENTS_MARK, NUMBER_END, NUMBER_MARK, PAGE_MARK, SAID
-from docmill.tasks.parse.pandoc.process.program import read_tree
+from docmill.tasks.parse.pandoc_program import read_tree
 from docmill.tasks.parse.passes.numbering import LevelNumbers, numbered
 from docmill.tasks.parse.passes.table_rows import MOST_SPANNED
 from docmill.tasks.parse.pictures.addresses import Loader, nowhere
-from docmill.tasks.parse.trees import whole, words_in, xml_tree
+from docmill.tasks.parse.xml_trees import whole, words_in, xml_tree
 
 _OF = "{urn:oasis:names:tc:opendocument:xmlns:%s:1.0}"
 _TEXT, _DRAW, _STYLE, _SVG, _TABLE = (_OF % name for name in ("text", "drawing", "style", "svg-compatible", "table"))

@@ -17,9 +17,9 @@ from docmill.tasks.parse.pandoc.document import as_text, drawn_document, read_or
 from docmill.tasks.parse.pandoc.formats.source_parts import RefusedParts, read_light_parts, read_parts
 from docmill.tasks.parse.pandoc.formats.tex_source import prepared
 from docmill.tasks.parse.pandoc.inlines import Node
-from docmill.tasks.parse.pandoc.process.program import read_tree
+from docmill.tasks.parse.pandoc_program import read_tree
 from docmill.tasks.parse.pictures.addresses import Loader
-from docmill.tasks.parse.pictures.beside import loader_beside
+from docmill.tasks.parse.pictures.picture_files import loader_beside
 
 _OBJECT = re.compile(
     r"^([ \t]*)\.\. (?:[\w-]+:)?(?:function|class|method|attribute|data|exception|module|option|envvar|decorator|type"

@@ -18,7 +18,7 @@ from docmill.storage.schema import Parsed
 from docmill.tasks.parse.formats import ParseOptions
 from docmill.tasks.parse.pandoc.document import drawn_document
 from docmill.tasks.parse.pandoc.inlines import NUMBER_END, NUMBER_MARK, Node
-from docmill.tasks.parse.pandoc.process.program import read_tree
+from docmill.tasks.parse.pandoc_program import read_tree
 from docmill.tasks.parse.titles.contents_list import with_contents
 
 _RTF_INFO = re.compile(rb"\{\\(title|author|subject|keywords|doccomm)\s((?:[^{}\\]|\\[^{}])*)\}")

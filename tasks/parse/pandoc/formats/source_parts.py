@@ -12,7 +12,7 @@ from docmill.storage.errors import Rejected
 from docmill.storage.schema import Parsed
 from docmill.tasks.parse.pandoc.document import drawn_document
 from docmill.tasks.parse.pandoc.inlines import KEPT, Node
-from docmill.tasks.parse.pandoc.process.program import read_tree
+from docmill.tasks.parse.pandoc_program import read_tree
 from docmill.tasks.parse.pictures.addresses import Loader
 
 _PARAGRAPH = re.compile(r"\n(?=[ \t]*\n)")

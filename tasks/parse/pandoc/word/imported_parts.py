@@ -18,7 +18,7 @@ from docmill.tasks.parse.office.open_xml import links_of, pictures_in, reference
 from docmill.tasks.parse.pandoc.formats.rtf import parse_rtf
 from docmill.tasks.parse.pandoc.inlines import Node, plain_text
 from docmill.tasks.parse.pandoc.word.word_fields import W, paragraph_of
-from docmill.tasks.parse.plain import parse_text
+from docmill.tasks.parse.plain_text import parse_text
 
 _KIND = "aFChunk"  # of the relationship that leads to such a part
 IMPORTED_MARK = "\ue010"  # around the id of a part, in a paragraph of its own; of private use

@@ -9,7 +9,7 @@ from typing import Any
 
 from docmill.tasks.parse.office.open_xml import read_member
 from docmill.tasks.parse.pandoc.word.word_fields import OFF, W
-from docmill.tasks.parse.trees import whole
+from docmill.tasks.parse.xml_trees import whole
 
 _MAX_PARENTS = 20
 """Maximum chain of parent styles: a file may name a style as its own ancestor."""

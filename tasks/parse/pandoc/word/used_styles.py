@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from docmill.tasks.parse.office.open_xml import member, usual_names
 from docmill.tasks.parse.pandoc.word.word_fields import OFF, W
-from docmill.tasks.parse.trees import xml_tree
+from docmill.tasks.parse.xml_trees import xml_tree
 
 _Name = TypeVar("_Name", str, bytes)
 STYLES = "word/styles.xml"

@@ -36,7 +36,6 @@ from docmill.tasks.parse.office.sheets.chart import CHARTS, chart_of
 from docmill.tasks.parse.office.slides.slide_text import diagram_of
 from docmill.tasks.parse.pandoc.document import draw_tree
 from docmill.tasks.parse.pandoc.inlines import DEEPER_MARK, NUMBER_END, NUMBER_MARK, PAGE_MARK
-from docmill.tasks.parse.pandoc.process.program import read_tree
 from docmill.tasks.parse.pandoc.word.imported_parts import IMPORTED_MARK, mark_imported, with_imported
 from docmill.tasks.parse.pandoc.word.numbering_part import WordNumbering, read_numbering
 from docmill.tasks.parse.pandoc.word.paragraph_numbers import write_numbers
@@ -52,8 +51,9 @@ from docmill.tasks.parse.pandoc.word.word_fields import (
     write_field_numbers,
     write_form_fields,
 )
-from docmill.tasks.parse.partition.partitioned import draw_all, partition
-from docmill.tasks.parse.trees import whole, xml_tree
+from docmill.tasks.parse.pandoc_program import read_tree
+from docmill.tasks.parse.partition.unstructured_reader import draw_all, partition
+from docmill.tasks.parse.xml_trees import whole, xml_tree
 
 _RENDERED_BREAK = b"<w:lastRenderedPageBreak"
 _PAGE_BREAK = re.compile(rb"<w:br\b[^<>]*w:type=\"page\"")

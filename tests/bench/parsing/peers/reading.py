@@ -39,7 +39,7 @@ def _pymupdf4llm() -> Read:
 
 def _unstructured() -> Read:
     """Return a reader; the language model, which the library would download, is replaced by docmill's own rules."""
-    importlib.import_module("docmill.tasks.parse.partition.partitioned").install()
+    importlib.import_module("docmill.tasks.parse.partition.unstructured_reader").install()
     partition = importlib.import_module("unstructured.partition.auto").partition
     kinds = {"Title": "heading", "ListItem": "item", "Table": "table"}
 

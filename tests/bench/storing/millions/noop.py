@@ -25,7 +25,7 @@ from docmill.flows.config.settings import Settings
 from docmill.storage.keys import bucket_of, document_key, key_of
 from docmill.storage.snapshots.history.folder import StoreFolder
 from docmill.storage.snapshots.history.snapshots import StoredFile
-from docmill.storage.snapshots.tables.exchange import replace_documents
+from docmill.storage.snapshots.tables.rewrite_buckets import replace_documents
 from docmill.storage.snapshots.tables.tables import bucket_count, read_stored_file
 from docmill.tasks.parse.formats import FileType
 from docmill.tasks.paths.content import FileContent

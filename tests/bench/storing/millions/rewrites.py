@@ -23,7 +23,7 @@ from docmill.flows.cluster.sender import Sender
 from docmill.flows.config.from_settings import space_of
 from docmill.flows.config.settings import Settings
 from docmill.storage.remote.objects.freight import Freight
-from docmill.storage.snapshots.tables.exchange import Exchanged, Rewriting, TableChange, rewrite_here
+from docmill.storage.snapshots.tables.rewrite_buckets import Exchanged, Rewriting, TableChange, rewrite_here
 from tests.bench.storing.millions.commits import copied_shop
 from tests.bench.storing.store import CHUNKS_PER_DOCUMENT, Shop, median
 from tests.bench.table import Figure

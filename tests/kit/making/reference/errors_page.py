@@ -25,13 +25,31 @@ A document that cannot be used does not end a run. It becomes a row of the table
 the code of a reason and a message; `docmill rejects` lists them. If the store has an earlier version of the document,
 it keeps that version, marked `stale`. [Rejected files](../concepts/invalidation.md#rejected-files) are tried again when
 the file or the cause changes."""
+REMEDIES = {
+    "corrupt": "open it in its own program and save it again, or restore it from a backup",
+    "crashed": "report it, with the file if you may share it; until then save it in another format, such as PDF",
+    "empty": "nothing, if it is meant to be empty; [discover] exclude leaves such files out",
+    "encrypted": "add its password to [parse] passwords, or save it without one",
+    "memory": "raise [parse] memory_mb, or split the file",
+    "misrouted": "correct the strategy in its front matter; docmill explain FILE says what is wrong",
+    "no_text": "pip install 'docmill[ocr]', which reads scans unless [parse] ocr = false; a drawing stays rejected",
+    "not_installed": "install the program that the message names; docmill doctor checks it",
+    "plugin_failed": "tell the author of the plugin that the message names, or take another strategy or contextualizer",
+    "timeout": "raise [parse] timeout_s, or split the file",
+    "too_large": "raise the limit that the message names, or split the file",
+    "undecodable": "save it as UTF-8",
+    "unreadable": "give the user who runs docmill permission to read it, or close the program that locks it",
+    "unsafe_path": "repack the archive with relative names, or copy the object to a key that is a plain path",
+    "unsupported": "save it in a format that is read, or leave it out with [discover] exclude",
+}
+"""What a person can do about each reason; the document is tried again when the file or the setting changes."""
 
 
 def made() -> str:
     """Return the page."""
     tree = (errors.__doc__ or "").split("\n\n")[1]
     reasons = [
-        (f'<a id="{name}"></a>{code(name)}', _linked(said), _linked(_sentence(errors.REMEDIES[name])))
+        (f'<a id="{name}"></a>{code(name)}', _linked(said), _linked(_sentence(REMEDIES[name])))
         for name, said in errors.REASONS.items()
     ]
     return page(

@@ -9,7 +9,7 @@ from pydantic.fields import FieldInfo
 
 from docmill.flows.cli.commands.init import toml_value
 from docmill.storage.plugins.secret import Secret
-from docmill.tasks.sources.connectors.own import CONNECTORS
+from docmill.tasks.sources.connectors.own_connectors import CONNECTORS
 from tests.kit.making.reference.markdown import bounds, code, entries, page, prose
 
 HEAD = """\

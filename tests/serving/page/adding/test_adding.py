@@ -15,8 +15,8 @@ from docmill.flows.serving.access import Access, TokenFile
 from docmill.flows.serving.answers import Searching
 from docmill.flows.serving.http.http_app import http_app
 from docmill.flows.serving.open_stores import SEES_ALL, OpenStores
-from docmill.flows.serving.page import adding
-from docmill.flows.serving.page.adding import Adding, Uploads, check_name
+from docmill.flows.serving.page import add_documents
+from docmill.flows.serving.page.add_documents import Adding, Uploads, check_name
 from docmill.storage.errors import ConfigError, QueryError
 from tests.kit.fake_encoder import NAME
 from tests.kit.workbench import MakeBench, Workbench
@@ -154,7 +154,7 @@ def test_without_the_option_there_are_no_such_paths(bench: Workbench) -> None:
 
 def test_what_is_not_whole_is_removed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     own, now = Uploads(tmp_path, 100), [0.0]
-    monkeypatch.setattr(adding, "time", SimpleNamespace(monotonic=lambda: now[0]))
+    monkeypatch.setattr(add_documents, "time", SimpleNamespace(monotonic=lambda: now[0]))
     keys = [own.begin(f"{number}.md", 10) for number in range(16)]
     own.add(keys[0], 0, b"abc")
     with pytest.raises(QueryError, match="16 files are being received"):

@@ -11,7 +11,7 @@ from docmill.flows.serving.access import Access
 from docmill.flows.serving.answers import Searching
 from docmill.flows.serving.http.http_app import http_app
 from docmill.flows.serving.open_stores import OpenStores
-from docmill.flows.serving.page.adding import Adding
+from docmill.flows.serving.page.add_documents import Adding
 from tests.kit.fake_encoder import NAME
 from tests.kit.workbench import MakeBench, Workbench
 from tests.serving.http_server import running

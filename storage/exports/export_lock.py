@@ -1,0 +1,39 @@
+"""Export lock: keep two exports of this machine from one file or folder at the same time."""
+
+import fcntl
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from docmill.storage.errors import Locked
+from docmill.storage.files import take_lock
+
+
+@contextmanager
+def claim(path: Path) -> Iterator[None]:
+    """Hold the name of a file or folder, whose parent is created if missing; raise `Locked` if an export has it.
+
+    The kernel gives the name back when the process ends.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    lock = path.with_name(f".{path.name}.lock")
+    handle = os.open(lock, os.O_RDWR | os.O_CREAT, 0o644)
+    try:
+        _take(handle, lock, path)
+        try:
+            yield
+        finally:
+            lock.unlink(missing_ok=True)
+    finally:
+        os.close(handle)
+
+
+def _take(handle: int, lock: Path, path: Path) -> None:
+    try:
+        take_lock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB, lock)
+        is_ours = os.fstat(handle).st_nlink > 0  # else an export that has just ended has removed the file
+    except BlockingIOError:
+        is_ours = False
+    if not is_ours:
+        raise Locked(f"another export writes to {path}; wait until it has ended")

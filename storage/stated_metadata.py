@@ -1,0 +1,49 @@
+"""Stated metadata: what is said of a document beside it, by its sidecar, its folders or its source, as one JSON object.
+
+The column `described` holds it as text, "" if nothing is said. Names that begin with `$` are docmill's own:
+`PROBLEMS` lists what is wrong with the files that describe the document.
+"""
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+Record = Mapping[str, Any]
+
+ACCESS = "access"
+"""The key that says who may read a document: a list of strings; an empty list is nobody."""
+_SHOWN = 100  # characters of a wrong value in a message
+PROBLEMS = "$problems"
+"""The key of what is wrong with the files that describe a document, in words."""
+
+
+def record_of(text: str) -> dict[str, Any]:
+    """Return the record in a column `described`; nothing for ""."""
+    found: dict[str, Any] = json.loads(text) if text else {}
+    return found
+
+
+def record_text(record: Record) -> str:
+    """Return a record as the text of the column: keys sorted, so that equal records have equal texts."""
+    return json.dumps(record, ensure_ascii=False, sort_keys=True, separators=(",", ":")) if record else ""
+
+
+def with_access(record: Record, said_by: str) -> dict[str, Any]:
+    """Return a record whose `access`, if it has one, is a list of texts. What is none hides the document, and is told.
+
+    One text is a list of one. `said_by` names what says it, in the problem.
+    """
+    access = record.get(ACCESS, [])
+    if isinstance(access, str):
+        return {**record, ACCESS: [access]}
+    if isinstance(access, list | tuple) and all(isinstance(one, str) for one in access):
+        return {**record, **({ACCESS: [*access]} if ACCESS in record else {})}
+    shown = json.dumps(access, ensure_ascii=False, default=str)[:_SHOWN]
+    problem = f"{said_by}: access must be a list of strings, got {shown}"
+    return {**record, ACCESS: [], PROBLEMS: [*record.get(PROBLEMS, ()), problem]}
+
+
+def merged(below: Record, above: Record) -> dict[str, Any]:
+    """Return two records as one: for each key the value of `above` counts; problems add up."""
+    problems = [*below.get(PROBLEMS, ()), *above.get(PROBLEMS, ())]
+    return {**below, **above, **({PROBLEMS: problems} if problems else {})}

@@ -1,1 +1,0 @@
-"""Raised and lowered letters and formulas, written within a line of text."""

@@ -1,1 +1,0 @@
-"""The process of pandoc, which reads documents of other formats as syntax trees."""
