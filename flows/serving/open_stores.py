@@ -12,7 +12,7 @@ from typing import Any, Unpack
 
 from docmill.flows.serving.search_pool import SearchPool
 from docmill.storage.address import is_address
-from docmill.storage.errors import DocmillError, QueryError
+from docmill.storage.errors import DocmillError, QueryError, StoreError
 from docmill.storage.process.cancellation import current_asker
 from docmill.storage.remote.mirror.open_folder import open_folder
 from docmill.storage.search.rank.candidates.hit import Hit
@@ -242,3 +242,15 @@ class _OpenStore:
             _ = fresh.poorly_read
         if self._pool is not None:
             self._pool.warm(fresh)
+
+
+def asked_store(stores: OpenStores, name: str | None, at: int | str | None) -> ServedStore:
+    """Return the snapshot to answer from; raise an `HTTPException` with 404 if there is no such store or snapshot."""
+    from starlette.exceptions import HTTPException
+
+    if name is not None and name not in stores.names:
+        raise HTTPException(404, f"no store {name!r}; this server has {', '.join(stores.names)}")
+    try:
+        return stores.get(name, at)
+    except StoreError as error:
+        raise HTTPException(500 if at is None else 404, str(error)) from error

@@ -27,8 +27,8 @@ from docmill.tasks.split.content.table import WIDEST_HEADER
 from docmill.tasks.split.parts.model_lookup import Lookup
 from docmill.tasks.split.parts.part import Part
 from docmill.tasks.split.parts.strategy_options import Options
+from docmill.tasks.split.spans.cut_places import prose_cuts
 from docmill.tasks.split.spans.pieces import GLUE, LINE, Piece, cut, fit_all, merge
-from docmill.tasks.split.spans.prose_cuts import prose_cuts
 from docmill.tasks.split.spans.reading_map import ReadingMap, reading_of
 from docmill.tasks.split.spans.sizing import Room
 from docmill.tasks.split.spans.span import Span

@@ -11,7 +11,7 @@ from docmill.tasks.counting.counter import Counter
 from docmill.tasks.model.prompt import WINDOW_TOKENS
 from docmill.tasks.split.parts.captions import Captions, bound_captions
 from docmill.tasks.split.parts.outline import Outline
-from docmill.tasks.split.spans.line_cuts import table_rows
+from docmill.tasks.split.spans.cut_places import table_rows
 from docmill.tasks.split.spans.span import Span
 from docmill.tasks.split.syntax.definitions import Enclosing
 

@@ -10,8 +10,8 @@ from collections import Counter
 from collections.abc import Sequence
 from math import log, sqrt
 
+from docmill.tasks.split.spans.cut_places import prose_cuts
 from docmill.tasks.split.spans.pieces import SENTENCE
-from docmill.tasks.split.spans.prose_cuts import prose_cuts
 from docmill.tasks.split.spans.span import Span, cluster_end, cluster_start, is_boundary, trim
 
 _WORD = re.compile(r"[^\W_]{2,}")

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from itertools import pairwise
 
 from docmill.storage.schema import Parsed
+from docmill.tasks.split.spans.cut_places import prose_cuts
 from docmill.tasks.split.spans.pieces import LINE, SENTENCE
-from docmill.tasks.split.spans.prose_cuts import prose_cuts
 from docmill.tasks.split.spans.span import Span
 
 PROSE = ("paragraph", "text", "answer", "quote", "list_item", "turn")

@@ -16,7 +16,7 @@ from docmill.tasks.chunking.route import Route
 from docmill.tasks.parse.dispatch.file_type import detect_file_type
 from docmill.tasks.parse.dispatch.reading import parse
 from docmill.tasks.parse.formats import ParseOptions
-from docmill.tasks.split.spans.prose_cuts import prose_cuts
+from docmill.tasks.split.spans.cut_places import prose_cuts
 from docmill.tasks.split.spans.span import Span
 from docmill.tasks.split.strategies import SPLITTERS, options_of
 from docmill.testing import (

@@ -16,8 +16,7 @@ from docmill.flows.serving import answers
 from docmill.flows.serving.answers import AskedChunk, AskedPage, AskedSearch, Searching
 from docmill.flows.serving.http.metrics import Metrics
 from docmill.flows.serving.json_response import as_json
-from docmill.flows.serving.open_stores import SEES_ALL, OpenStores, ServedStore
-from docmill.flows.serving.requested_store import asked_store
+from docmill.flows.serving.open_stores import SEES_ALL, OpenStores, ServedStore, asked_store
 from docmill.storage.errors import QueryError
 from docmill.storage.search.rank.candidates.search_options import LONGEST_QUERY, Fusion, Mode, SearchArguments
 from docmill.storage.snapshots.read.document import SHOWN_TYPES

@@ -12,6 +12,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
+from dataclasses import dataclass
 from hashlib import sha256
 from importlib.metadata import version
 from pathlib import Path
@@ -22,14 +23,16 @@ from starlette.responses import Response
 from docmill.flows.serving import answers
 from docmill.flows.serving.json_response import as_json, ready_json
 from docmill.flows.serving.open_stores import SEES_ALL, OpenStores, ServedStore
-from docmill.flows.serving.page.facet_rows import AskedFacets, facet_rows
 from docmill.flows.serving.page.page_bundle import questions
 from docmill.flows.serving.page.page_questions import RowsQuestion
 from docmill.storage.errors import DocmillError
 from docmill.storage.files import write_whole
 from docmill.storage.process.cancellation import Abandoned
 from docmill.storage.schema_evolution import schema_key
+from docmill.storage.search.rank.candidates.search_options import Mode, check_where
 from docmill.storage.snapshots.history import snapshots
+from docmill.storage.snapshots.read.facets import facet_counts
+from docmill.storage.sql.statement_pool import select_ids
 
 
 def read_answer(served: ServedStore, asked: str) -> bytes | None:
@@ -286,3 +289,34 @@ def identity(served: ServedStore) -> tuple[object, ...]:
     """
     snapshot = served.store.snapshot
     return served.name, snapshot.number, snapshot.created, served.store.root
+
+
+MOST_HITS = 100
+"""Hits of a question whose values are counted: every question ranks all chunks, and later hits answer nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class AskedFacets:
+    """A question and a condition; "" asks for all chunks."""
+
+    query: str = ""
+    mode: Mode = "hybrid"
+    where: str = ""
+
+
+def facet_rows(served: ServedStore, asked: AskedFacets) -> dict[str, Any]:
+    """Return the counts, the types of the keys of [metadata], and of how many hits they are; None for all chunks."""
+    among = _among(served, asked)
+    rows = facet_counts(served.store.stored, among)
+    hits = len(among) if asked.query and among is not None else None
+    return {**served.head, "rows": rows, "keys": served.store.snapshot.keys, "hits": hits}
+
+
+def _among(served: ServedStore, asked: AskedFacets) -> set[str] | None:
+    store, where = served.store, asked.where or None
+    if asked.query:
+        return {hit.chunk_id for hit in store.search(asked.query, MOST_HITS, asked.mode, where)}
+    if where is None:
+        return None
+    check_where(where)
+    return select_ids(store.stored.paths("chunks"), store.stored.paths("documents"), where, store.snapshot.keys)

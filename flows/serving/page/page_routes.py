@@ -10,15 +10,20 @@ from docmill.flows.config.settings import Settings
 from docmill.flows.measure.chunk_map import chunk_map
 from docmill.flows.serving import answers
 from docmill.flows.serving.json_response import as_json, ready_json
-from docmill.flows.serving.open_stores import OpenStores, ServedStore
+from docmill.flows.serving.open_stores import OpenStores, ServedStore, asked_store
 from docmill.flows.serving.page.add_documents import Adding
-from docmill.flows.serving.page.answers_ahead import AnswersAhead, identity, keep_answer, read_answer
-from docmill.flows.serving.page.facet_rows import AskedFacets, facet_rows
+from docmill.flows.serving.page.answers_ahead import (
+    AnswersAhead,
+    AskedFacets,
+    facet_rows,
+    identity,
+    keep_answer,
+    read_answer,
+)
 from docmill.flows.serving.page.map_columns import map_columns
 from docmill.flows.serving.page.originals import Originals, as_answer, places, refusal
 from docmill.flows.serving.page.page_questions import MOST, Question, RowsQuestion, TrialQuestion, Uri, Where
 from docmill.flows.serving.page.split_trial import AskedTrial, SplitTrials, strategies
-from docmill.flows.serving.requested_store import asked_store
 from docmill.storage.errors import ConfigError, QueryError, Rejected
 from docmill.storage.schema import Draft
 from docmill.storage.search.keywords.analysis.analyser import load_analyser

@@ -6,8 +6,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from docmill.tasks.parse.records.chat_json import further_words, plain
-from docmill.tasks.sources.exports.chats import ChatMessage, chat_documents
-from docmill.tasks.sources.exports.export_document import ExportDocument
+from docmill.tasks.sources.exports.export_document import ChatMessage, ExportDocument, chat_documents
 from docmill.tasks.sources.exports.export_files import ExportFiles, read_text
 
 _LISTS = ("channels.json", "groups.json", "mpims.json", "dms.json")

@@ -9,8 +9,7 @@ from functools import partial
 from typing import Any
 
 from docmill.tasks.sources.connectors.text_entries import Entry, document_of, safe_name
-from docmill.tasks.sources.exports.chats import ChatMessage, chat_documents
-from docmill.tasks.sources.exports.export_document import ExportDocument
+from docmill.tasks.sources.exports.export_document import ChatMessage, ExportDocument, chat_documents
 from docmill.tasks.sources.exports.export_files import ExportFiles, read_text
 from docmill.tasks.sources.mail.listed_mail import KnownFolder
 from docmill.tasks.sources.mail.mail_files import MboxFile

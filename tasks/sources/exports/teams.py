@@ -5,8 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
-from docmill.tasks.sources.exports.chats import ChatMessage, chat_documents
-from docmill.tasks.sources.exports.export_document import ExportDocument
+from docmill.tasks.sources.exports.export_document import ChatMessage, ExportDocument, chat_documents
 from docmill.tasks.sources.exports.export_files import ExportFiles, read_text
 
 _SAID = ("Text", "RichText", "RichText/Html", "RichText/UriObject")

@@ -12,8 +12,8 @@ from docmill.tasks.split.general.recursive import split_recursive
 from docmill.tasks.split.parts.blocks import Block, blocks
 from docmill.tasks.split.parts.part import Part
 from docmill.tasks.split.parts.usual_options import Code, Recursive
+from docmill.tasks.split.spans.cut_places import code_lines
 from docmill.tasks.split.spans.heading_leads import with_leads
-from docmill.tasks.split.spans.line_cuts import code_lines
 from docmill.tasks.split.spans.pieces import BARRIER, BLOCK, GLUE, HEADING, ITEM, LEAD, Piece, cut, fit, merge
 from docmill.tasks.split.spans.sizing import Room
 from docmill.tasks.split.spans.span import Span

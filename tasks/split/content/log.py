@@ -11,9 +11,8 @@ from docmill.tasks.split.parts.lines import clock, lines
 from docmill.tasks.split.parts.mark_units import UnitStart, split_units
 from docmill.tasks.split.parts.part import Part
 from docmill.tasks.split.parts.usual_options import Log
-from docmill.tasks.split.spans.line_cuts import code_lines
+from docmill.tasks.split.spans.cut_places import code_lines, prose_cuts
 from docmill.tasks.split.spans.pieces import BARRIER, BLOCK
-from docmill.tasks.split.spans.prose_cuts import prose_cuts
 from docmill.tasks.split.spans.span import Span
 
 _ENTRY = re.compile(

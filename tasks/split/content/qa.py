@@ -16,9 +16,8 @@ from docmill.tasks.split.parts.lines import lines
 from docmill.tasks.split.parts.mark_units import UnitStart, units
 from docmill.tasks.split.parts.part import Part
 from docmill.tasks.split.parts.usual_options import Pairs
-from docmill.tasks.split.spans.line_cuts import table_rows
+from docmill.tasks.split.spans.cut_places import prose_cuts, table_rows
 from docmill.tasks.split.spans.pieces import BARRIER, BLOCK, GLUE, Piece, fit, merge
-from docmill.tasks.split.spans.prose_cuts import prose_cuts
 from docmill.tasks.split.spans.question_patterns import ANSWERS, BOLD, QUESTION, QUESTIONS
 from docmill.tasks.split.spans.sizing import Room
 from docmill.tasks.split.spans.span import Span, trim

@@ -12,9 +12,8 @@ from docmill.tasks.split.general.structure import small_sections, structure_piec
 from docmill.tasks.split.parts.blocks import Block, announces, blocks
 from docmill.tasks.split.parts.part import Part
 from docmill.tasks.split.parts.usual_options import Rows, Structure
-from docmill.tasks.split.spans.line_cuts import rows_and_header, table_rows
+from docmill.tasks.split.spans.cut_places import prose_cuts, rows_and_header, table_rows
 from docmill.tasks.split.spans.pieces import BARRIER, GLUE, LEAD, LINE, WORD, Allow, Piece, cut, fit, merge
-from docmill.tasks.split.spans.prose_cuts import prose_cuts
 from docmill.tasks.split.spans.sizing import Room
 from docmill.tasks.split.spans.span import Span
 

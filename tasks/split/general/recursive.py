@@ -10,9 +10,9 @@ from functools import cache, partial
 from docmill.tasks.split.parts.blocks import stretches
 from docmill.tasks.split.parts.part import Part
 from docmill.tasks.split.parts.usual_options import Recursive
+from docmill.tasks.split.spans.cut_places import prose_cuts
 from docmill.tasks.split.spans.heading_leads import with_leads
 from docmill.tasks.split.spans.pieces import BARRIER, BLOCK, GLUE, HEADING, LINE, Cutter, Piece, cut, fit_all, merge
-from docmill.tasks.split.spans.prose_cuts import prose_cuts
 from docmill.tasks.split.spans.sizing import Room
 from docmill.tasks.split.spans.span import Span, trim
 

@@ -11,10 +11,9 @@ from dataclasses import dataclass
 from docmill.tasks.split.parts.blocks import Block, blocks
 from docmill.tasks.split.parts.part import Part
 from docmill.tasks.split.parts.strategy_options import Options, option
+from docmill.tasks.split.spans.cut_places import code_lines, prose_cuts, rows_and_header, rules
 from docmill.tasks.split.spans.heading_leads import with_leads
-from docmill.tasks.split.spans.line_cuts import code_lines, rows_and_header, rules
 from docmill.tasks.split.spans.pieces import BARRIER, BLOCK, GLUE, ITEM, SENTENCE, Piece, cut, fit_all, merge
-from docmill.tasks.split.spans.prose_cuts import prose_cuts
 from docmill.tasks.split.spans.sizing import Room
 from docmill.tasks.split.spans.span import Span
 

@@ -8,8 +8,8 @@ from docmill.tasks.split.general.recursive import cut_at
 from docmill.tasks.split.parts.blocks import stretches
 from docmill.tasks.split.parts.part import Part
 from docmill.tasks.split.parts.strategy_options import Options, option
+from docmill.tasks.split.spans.cut_places import prose_cuts
 from docmill.tasks.split.spans.pieces import BLOCK, Piece, cut, fit
-from docmill.tasks.split.spans.prose_cuts import prose_cuts
 from docmill.tasks.split.spans.sizing import Room
 from docmill.tasks.split.spans.span import Span
 

@@ -10,8 +10,8 @@ from docmill.tasks.split.parts.blocks import Block, announces, blocks
 from docmill.tasks.split.parts.outline import Outline
 from docmill.tasks.split.parts.part import Part
 from docmill.tasks.split.parts.usual_options import Structure
+from docmill.tasks.split.spans.cut_places import code_lines, prose_cuts, table_rows
 from docmill.tasks.split.spans.heading_leads import led
-from docmill.tasks.split.spans.line_cuts import code_lines, table_rows
 from docmill.tasks.split.spans.pieces import (
     BARRIER,
     BLOCK,
@@ -27,7 +27,6 @@ from docmill.tasks.split.spans.pieces import (
     fit_all,
     merge,
 )
-from docmill.tasks.split.spans.prose_cuts import prose_cuts
 from docmill.tasks.split.spans.sizing import Room
 from docmill.tasks.split.spans.span import Span
 

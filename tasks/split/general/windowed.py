@@ -17,8 +17,8 @@ from docmill.tasks.counting.tokens import Tokens, word_bounds
 from docmill.tasks.split.parts.blocks import runs, stretches
 from docmill.tasks.split.parts.part import Part
 from docmill.tasks.split.parts.strategy_options import MIN_SIZE, Options, check_whole, option
+from docmill.tasks.split.spans.cut_places import prose_cuts
 from docmill.tasks.split.spans.pieces import SENTENCE, best_cut
-from docmill.tasks.split.spans.prose_cuts import prose_cuts
 from docmill.tasks.split.spans.sizing import CHARACTERS_PER_TOKEN, Room
 from docmill.tasks.split.spans.span import Span, cluster_end
 

@@ -6,9 +6,9 @@ from typing import NamedTuple
 
 from docmill.tasks.split.parts.blocks import stretches
 from docmill.tasks.split.parts.part import Part
+from docmill.tasks.split.spans.cut_places import prose_cuts
 from docmill.tasks.split.spans.heading_leads import led
 from docmill.tasks.split.spans.pieces import BARRIER, BLOCK, GLUE, Cutter, Piece, cut, fit, merge
-from docmill.tasks.split.spans.prose_cuts import prose_cuts
 from docmill.tasks.split.spans.sizing import Room
 from docmill.tasks.split.spans.span import Span
 

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 
+from docmill.tasks.split.spans.cut_places import prose_cuts
 from docmill.tasks.split.spans.pieces import GLUE, PART, Piece, best_cut, cut
-from docmill.tasks.split.spans.prose_cuts import prose_cuts
 from docmill.tasks.split.spans.sizing import Room
 from docmill.tasks.split.spans.span import Span
 

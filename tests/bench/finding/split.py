@@ -41,8 +41,8 @@ from docmill.tasks.parse.dispatch.reading import parse
 from docmill.tasks.parse.formats import FileType, ParseOptions
 from docmill.tasks.split.parts.model_lookup import Lookup, Vector
 from docmill.tasks.split.parts.part import LEFT_OUT
+from docmill.tasks.split.spans.cut_places import prose_cuts
 from docmill.tasks.split.spans.pieces import SENTENCE
-from docmill.tasks.split.spans.prose_cuts import prose_cuts
 from docmill.tasks.split.spans.span import Span
 from docmill.tasks.split.strategies import SPLITTERS
 from tests.bench.rivals import INSTALL, rivals

@@ -1,10 +1,11 @@
-"""Line cuts: where lines of code and rows of tables may be cut, and how readily."""
+"""Cut places: where prose, lines of code and rows of tables may be cut, and how readily."""
 
 import re
 from collections.abc import Iterator
 from itertools import takewhile
 
-from docmill.tasks.split.spans.pieces import GLUE, LINE, PART, TOP_LEVEL, WORD
+from docmill.storage.search.sentences.sentence_spans import ends_on_purpose, sentence_starts
+from docmill.tasks.split.spans.pieces import GLUE, LINE, PART, SENTENCE, TOP_LEVEL, WORD
 from docmill.tasks.split.spans.span import Span
 
 _NEWLINE = re.compile(r"\r\n?|\n")
@@ -83,3 +84,28 @@ def _rows(text: str, span: Span) -> tuple[list[int], int]:
     return [start for start, _ in rows], next(
         (i for i, (_, line) in enumerate(rows[:_HEADER_LINES]) if _RULE.match(line)), -1
     )
+
+
+_LINE_END = re.compile(r"\r\n?|\n")
+_QUOTE_MARKS = " \t>"
+
+
+def prose_cuts(text: str, span: Span) -> list[tuple[int, int]]:
+    """Return the starts of lines and sentences.
+
+    A line that is short or ends in a stop was ended on purpose. Any other line may merely have reached the margin, so
+    the seam after it is tighter than between two sentences.
+    """
+    cuts = dict(_prose_lines(text, span))
+    for position in sentence_starts(text, span.start, span.end):
+        cuts[position] = max(cuts.get(position, SENTENCE), SENTENCE)
+    return sorted(cuts.items())
+
+
+def _prose_lines(text: str, span: Span) -> list[tuple[int, int]]:
+    found, start = [], span.start
+    for match in _LINE_END.finditer(text, *span):
+        line = text[start : match.start()].strip(_QUOTE_MARKS)
+        start = match.end()
+        found.append((start, (LINE if line else PART) if ends_on_purpose(line) else WORD))
+    return found
