@@ -94,10 +94,12 @@ def test_a_key_that_is_not_declared_is_told_as_such(tmp_path: Path, keys: dict[s
             ):
                 ask("metadata.due > '2027-01-01'")
         assert [row.uri for row in store.documents("metadata->>'$.front_matter.due' > '2027-01-01'")] == ["page.md"]
-        with pytest.raises(
-            QueryError, match=r"^-> binds less than a comparison; write metadata->>'\$\.front_matter\.KEY'"
-        ):
-            store.documents("metadata->'front_matter'->>'due' > '2027-01-01'")
+        try:
+            rows = store.documents("metadata->'front_matter'->>'due' > '2027-01-01'")
+        except QueryError as error:  # DuckDB 2.0.0; from 2.0.1 on -> binds more than a comparison
+            assert str(error).startswith("-> binds less than a comparison; write metadata->>'$.front_matter.KEY'")
+        else:
+            assert [row.uri for row in rows] == ["page.md"]
 
 
 def test_a_change_of_what_is_said_parses_splits_and_embeds_nothing(tmp_path: Path) -> None:
