@@ -2,7 +2,6 @@
 
 import re
 import subprocess
-import sys
 import warnings
 from pathlib import Path
 
@@ -80,14 +79,13 @@ def test_no_bracket_matches_a_slash() -> None:
         ("a*/**/a*/**/a*/**/a*/**/a*/**/a*/**/a*/**/b", ["aaaa"] * 200),
     ],
 )
-def test_no_pattern_takes_long(tmp_path: Path, line: str, names: list[str]) -> None:
+def test_no_pattern_takes_long(tmp_path: Path, warm_programs: Path, line: str, names: list[str]) -> None:
     path = tmp_path.joinpath(*names)
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text("text")
     (tmp_path / ".docmillignore").write_text(f"{line}\n")
-    done = subprocess.run(
-        [sys.executable, "-c", WALK, tmp_path], capture_output=True, text=True, timeout=SOON, check=True
-    )
+    command = [warm_programs / "python", "-c", WALK, tmp_path]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=SOON, check=True)
     assert done.stdout.strip() == str(["/".join(names)])
 
 
