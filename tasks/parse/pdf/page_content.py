@@ -2,9 +2,11 @@
 
 import ctypes
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from docmill.tasks.parse.canvas import Box
+from docmill.tasks.parse.passes.run_in_headings import is_lead
 from docmill.tasks.parse.pdf.layout.cuts import cut_as_neighbours
 from docmill.tasks.parse.pdf.layout.grid import may_hold_table, ruled_tables
 from docmill.tasks.parse.pdf.layout.plots import Plot, plots, without_plots
@@ -12,12 +14,12 @@ from docmill.tasks.parse.pdf.layout.rows import Item
 from docmill.tasks.parse.pdf.layout.text_columns import join_scripts
 from docmill.tasks.parse.pdf.list_marks import may_hold_bullets, with_bullets, with_marks
 from docmill.tasks.parse.pdf.text.annotations import Link, fields, link_annotations, page_links, with_fields
-from docmill.tasks.parse.pdf.text.characters import NO_LETTER, is_nonsense
-from docmill.tasks.parse.pdf.text.line import TextLine, drawn_once
+from docmill.tasks.parse.pdf.text.characters import NO_LETTER, clean, is_nonsense
+from docmill.tasks.parse.pdf.text.line import Font, TextLine, drawn_once
 from docmill.tasks.parse.pdf.text.pdfium_calls import Place, around, calls, is_upright, placed, tenths
+from docmill.tasks.parse.pdf.text.right_to_left import may_be_right_to_left
 from docmill.tasks.parse.pdf.text.ruling_lines import LevelRules, PageRules, page_rules
 from docmill.tasks.parse.pdf.text.text_layer import TextLayer
-from docmill.tasks.parse.pdf.text_blocks import mark_leads
 
 _SCALE = 100  # device units a point: PageToDevice gives whole numbers
 _REACH = 500.0
@@ -219,3 +221,44 @@ def transform(page: int, width: float, height: float) -> Place:
         places.append((x.value / _SCALE, y.value / _SCALE))
     (e, f), right, above = places
     return (right[0] - e) / _REACH, (right[1] - f) / _REACH, (above[0] - e) / _REACH, (above[1] - f) / _REACH, e, f
+
+
+_SIGN = re.compile(r"[.:](?=\s)|\s?[\u2013\u2014]")
+_FAR = 120  # characters of a line in which its lead ends: nine words
+
+
+def mark_leads(lines: Iterable[TextLine], layer: TextLayer) -> None:
+    """Note of each line how many of its letters stand out at its beginning and may name its paragraph."""
+    for line in lines:
+        text = line.text
+        # Hot: fonts are asked for where a sign says that there may be a lead, which few lines have.
+        if text[:1].isupper() and not line.font.bold and line.first >= 0 and _has_sign(text):
+            lead = _lead(line, layer)
+            line.lead = len(lead) if lead and text.startswith(lead) else 0
+
+
+def _has_sign(text: str) -> bool:
+    may_have = ". " in text or ": " in text or not text.isascii()  # quicker than the pattern
+    return may_have and _SIGN.search(text, 1, _FAR) is not None
+
+
+def _lead(line: TextLine, layer: TextLayer) -> str:
+    """Return the words of a line that stand out from those behind them, with the sign that ends them, or ""."""
+    raw = layer.text[line.first : line.last + 1]
+    strong = layer.font_at(line.first)
+    if not (strong.bold or strong.italic) or may_be_right_to_left(raw):
+        return ""
+    for sign in _SIGN.finditer(raw, 1, _FAR):
+        if not _is_alike(strong, layer.font_at(line.first + sign.start() - 1)):
+            return ""
+        rest = raw[sign.end() :]
+        behind = sign.end() + len(rest) - len(rest.lstrip())
+        if behind < len(raw) and not _is_alike(strong, layer.font_at(line.first + behind)):
+            lead = clean(raw[: sign.end()])
+            return lead if is_lead(lead) else ""
+    return ""
+
+
+def _is_alike(strong: Font, font: Font) -> bool:
+    """Return whether a font is as bold, or as slanted, as that of a lead."""
+    return font.bold if strong.bold else font.italic

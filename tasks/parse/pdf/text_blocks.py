@@ -4,7 +4,7 @@ What continues in another column or on another page is rejoined; names at the be
 """
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise
@@ -12,16 +12,14 @@ from statistics import median
 from typing import Any
 
 from docmill.tasks.parse.canvas import Box
-from docmill.tasks.parse.passes.run_in_headings import LedParagraph, headed, is_lead
+from docmill.tasks.parse.passes.run_in_headings import LedParagraph, headed
 from docmill.tasks.parse.pdf.headings import MAX_HEADING
 from docmill.tasks.parse.pdf.layout.cell_columns import append_table
 from docmill.tasks.parse.pdf.layout.rows import Item, PageTable
 from docmill.tasks.parse.pdf.list_marks import BULLET, CAPTION, NUMBER, marker_of
-from docmill.tasks.parse.pdf.text.characters import HYPHEN, LEVEL, RAISED, clean
-from docmill.tasks.parse.pdf.text.line import Font, TextLine
+from docmill.tasks.parse.pdf.text.characters import HYPHEN, LEVEL, RAISED
+from docmill.tasks.parse.pdf.text.line import TextLine
 from docmill.tasks.parse.pdf.text.pdfium_calls import around_all
-from docmill.tasks.parse.pdf.text.right_to_left import may_be_right_to_left
-from docmill.tasks.parse.pdf.text.text_layer import TextLayer
 
 _FULL = 0.75  # of the flow's width, which a line reaches that goes on below
 _ENOUGH = 3  # gaps: with fewer the usual one is not known
@@ -81,6 +79,7 @@ def may_go_on(upper: TextLine, lower: TextLine) -> bool:
 _FIRST = re.compile(r"\(?[1aiA][.)]")
 _NOTE = re.compile(rf"(?:{RAISED}(\d{{1,3}}){LEVEL}|(\d{{1,3}})(?=\s))\s*(?=\S)")
 _ADDRESS = re.compile(r"(?:\d{1,3} )?(?:(?:\{[^{}@]+\}|[\w.+, -]+)@\w[\w.-]*\w|(?:https?://|www\.)\S+)")
+_CLAUSE = re.compile(r"\d{1,3}(?:\.\d{1,3})+\.?|\(?(?:\d{1,3}|[a-z]|[ivx]{1,5})[.)]")  # "1.1", "12.", "(a)"
 _SENTENCE_SIGNS = "-–—→⇒›»"
 _ENDS = (".", "!", "?", ":", "”", '"')
 
@@ -146,8 +145,20 @@ def blocks(flow: list[Item], body: float, code: bool) -> list[PageBlock]:
             block.level = len(indents)
         elif block.kind == "paragraph":
             block.note = _note(block.lines[0], body)
+        if found and _is_number_of(found[-1], block):
+            block.items, block.lines = found[-1].items + block.items, found.pop().lines + block.lines
         found.append(block)
     return found
+
+
+def _is_number_of(above: PageBlock, block: PageBlock) -> bool:
+    """Return whether a paragraph is nothing but the number of the clause that the next one, further in, holds."""
+    if above.kind != "paragraph" or block.kind != "paragraph" or len(above.lines) > 1:
+        return False
+    number, first = above.lines[0], block.lines[0]
+    if _CLAUSE.fullmatch(number.text) is None or first.left < number.left + number.size:
+        return False
+    return -number.size < first.box[1] - number.box[3] < _WIDE_GAP * number.size
 
 
 def _groups(flow: list[Item], measure: FlowMeasure, code: bool) -> Iterator[list[TextLine] | PageTable]:
@@ -434,47 +445,6 @@ def _is_set_alike(last: TextLine, first: TextLine) -> bool:
 def _is_open(text: str) -> bool:
     """Return whether a text stops within a sentence; one letter is a label of a figure."""
     return len(text) > 1 and (text[-1].isalnum() or text.endswith(_OPEN))
-
-
-_SIGN = re.compile(r"[.:](?=\s)|\s?[\u2013\u2014]")
-_FAR = 120  # characters of a line in which its lead ends: nine words
-
-
-def mark_leads(lines: Iterable[TextLine], layer: TextLayer) -> None:
-    """Note of each line how many of its letters stand out at its beginning and may name its paragraph."""
-    for line in lines:
-        text = line.text
-        # Hot: fonts are asked for where a sign says that there may be a lead, which few lines have.
-        if text[:1].isupper() and not line.font.bold and line.first >= 0 and _has_sign(text):
-            lead = _lead(line, layer)
-            line.lead = len(lead) if lead and text.startswith(lead) else 0
-
-
-def _has_sign(text: str) -> bool:
-    may_have = ". " in text or ": " in text or not text.isascii()  # quicker than the pattern
-    return may_have and _SIGN.search(text, 1, _FAR) is not None
-
-
-def _lead(line: TextLine, layer: TextLayer) -> str:
-    """Return the words of a line that stand out from those behind them, with the sign that ends them, or ""."""
-    raw = layer.text[line.first : line.last + 1]
-    strong = layer.font_at(line.first)
-    if not (strong.bold or strong.italic) or may_be_right_to_left(raw):
-        return ""
-    for sign in _SIGN.finditer(raw, 1, _FAR):
-        if not _is_alike(strong, layer.font_at(line.first + sign.start() - 1)):
-            return ""
-        rest = raw[sign.end() :]
-        behind = sign.end() + len(rest) - len(rest.lstrip())
-        if behind < len(raw) and not _is_alike(strong, layer.font_at(line.first + behind)):
-            lead = clean(raw[: sign.end()])
-            return lead if is_lead(lead) else ""
-    return ""
-
-
-def _is_alike(strong: Font, font: Font) -> bool:
-    """Return whether a font is as bold, or as slanted, as that of a lead."""
-    return font.bold if strong.bold else font.italic
 
 
 def with_run_in_headings(blocks: list[PageBlock]) -> Sequence[PageBlock]:

@@ -220,3 +220,12 @@ def test_a_sign_of_a_font_of_signs_begins_an_item(sign: str) -> None:
 
 def test_a_text_in_a_font_that_says_no_letters_is_no_item() -> None:
     assert marker_of("\uf041 \uf042\uf043 \uf044") is None
+
+
+def test_the_number_of_a_clause_on_a_line_of_its_own_begins_its_clause() -> None:
+    pdf = page()
+    y = 760.0
+    for number in ("1.1", "1.2", "(a)"):
+        pdf.text(60, y, number)
+        y = pdf.lines(100, y - 15, LEFT) - 12
+    assert parts(read(pdf), "paragraph") == [f"{number} {' '.join(LEFT)}" for number in ("1.1", "1.2", "(a)")]

@@ -18,7 +18,8 @@ from docmill.tasks.parse.pdf.layout.cell_columns import (
     lines_of,
     place_of,
 )
-from docmill.tasks.parse.pdf.layout.grid_cells import grown, header_rows, parts_by_columns
+from docmill.tasks.parse.pdf.layout.grid_cells import header_rows
+from docmill.tasks.parse.pdf.layout.growth import grown, parts_by_columns, with_headers
 from docmill.tasks.parse.pdf.layout.rows import (
     LAYOUT,
     STRAY,
@@ -55,7 +56,6 @@ _FAR_WIDER = 3.0  # the same where a rule stands in it, above a sum or above the
 _LEAST_GAP = 0.5  # of a line's height: tighter rows do not make the next gap a wide one
 _SAME_SIZE = 0.05  # of the font size: more is another font
 _CELL_SIZE = 0.25  # of the font size: rows that differ more, a title and its text, are no rows of one table
-_HEADER_SIZE = 0.4  # the same of a bold header, which may be set in small capitals
 _LEAST_BANDS = 3  # rows that rules part: fewer rules are those around a header and a sum
 _TRIES = 3  # beginnings, and ends, that are tried for each run of rows: a caption may stand above, a note below
 _MOST_HEADER_ROWS = 4  # above a rule; more are rows of data above a sum
@@ -80,7 +80,7 @@ def with_tables(items: list[Item], rules: LevelRules, code: bool) -> list[Item]:
         else:
             some, start = _next_items(rows, start, code, rules)
         out += some
-    return out
+    return with_headers(out, rules)
 
 
 def _are_single(items: list[Item], rows: list[list[Item]]) -> bool:
@@ -164,10 +164,6 @@ def _is_next(above: list[Item], row: list[Item], cells: list[Item], rules: Level
     return _is_below(above, row, rules) and not _is_heading(row, cells)
 
 
-def _are_bold(row: list[Item]) -> bool:
-    return all(isinstance(item, TextLine) and item.font.bold for item in row)
-
-
 def _is_heading(row: list[Item], cells: list[Item]) -> bool:
     """Return whether a row is one piece in the first column, or left of it, in another font than the cells above it."""
     one, other = row[0], cells[0]
@@ -182,8 +178,7 @@ def _is_below(above: list[Item], row: list[Item], rules: LevelRules) -> bool:
     one, other = above[0], row[0]
     if not isinstance(one, TextLine) or not isinstance(other, TextLine):
         return False
-    most = _HEADER_SIZE if len(above) > 1 < len(row) and _are_bold(above) else _CELL_SIZE
-    if abs(one.size - other.size) > most * one.size or _top(row) <= _top(above):
+    if abs(one.size - other.size) > _CELL_SIZE * one.size or _top(row) <= _top(above):
         return False
     apart = gap(above, row)
     if apart < _FAR * other.size:
@@ -347,7 +342,7 @@ def _grown_rows(
     header = _headed([(row[0].middle, texts) for row, texts in rows], spans, rules)
     table = replace(_made([texts for _, texts in rows], held, spans, header), spans=heads)
     around = [line for line in lines if id(line) not in own]
-    table, taken = grown(table, around, rules, held[0].size)
+    table, taken = grown(table, around, rules, held[0].size, whole=False)
     return table, [*held, *taken]
 
 
@@ -426,8 +421,8 @@ def _better(read: list[Item], table: PageTable, lines: list[TextLine]) -> list[I
     own = {*map(id, lines)}
     others = _beside(read, table)
     left = [item for item in read if id(item) in own]
-    explained = len(lines) - len(left) - max(len(others) - 1, 0)
-    if not _holds(table, others) or explained >= len(lines):
+    explained = len(lines) - len(left) - sum(map(_impure, others)) - max(len(others) - 1, 0)
+    if not _holds(table, others) or explained >= len(lines) - _impure(table):
         return read
     gone = {*own, *map(id, others)}
     first = next(item for item in read if id(item) in gone)
@@ -444,3 +439,18 @@ def _beside(read: list[Item], table: PageTable) -> list[PageTable]:
     return [
         one for one in tables if all(spans_over(one.box[at::2], [(table.box[at], table.box[at + 2])]) for at in (0, 1))
     ]
+
+
+def _impure(table: PageTable) -> int:
+    """Return how many cells of a table's columns of figures hold words beside a figure."""
+    count = 0
+    for column in zip(*table.cells[table.header_rows :], strict=True):
+        if 2 * sum(map(is_value, filter(None, column))) > sum(map(bool, column)):
+            count += sum(map(_is_impure, column))
+    return count
+
+
+def _is_impure(cell: str) -> bool:
+    """Return whether words stand behind a figure, and more of them than a unit."""
+    figure, *words = cell.split(" ") or [""]
+    return is_value(figure) and sum(map(str.isalpha, "".join(words))) > LAYOUT.unit

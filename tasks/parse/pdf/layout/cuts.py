@@ -16,8 +16,7 @@ _LEVEL = -0.3
 _MOST_LINES = 6  # of one cell: so many lines back a neighbour is looked for, which bounds the work for each line
 _SAME_EDGE = 1.2  # points that the edges of one column may be apart
 _EXACT = 0.3  # points between edges of a column behind a narrow gap: words begin so near to it by chance only
-_GAP, _MONO_GAP = 0.4, 0.7
-"""Font sizes. A gap must be wider than the spaces of a line, which in fonts of one width are as wide as letters."""
+_GAP = 0.4  # font sizes: a gap must be wider than the spaces of a line
 _FIGURES_GAP = 0.8  # font sizes between two figures: no space within a number, or in a row of them, is as wide
 _END_GAP = 0.7
 """Font sizes of a gap in such a strip, in a line above or below all of its rows: a line of text stands there, too, and
@@ -145,7 +144,7 @@ def _cuts(line: TextLine, near: list[_RowGap], beside: bool, figures: bool, laye
     A line that stands `beside` none is a row only if its cells begin, or end, where those above and below do.
     """
     gaps = _gaps_of(line, layer)
-    least = (_MONO_GAP if line.font.mono else _GAP) * line.size
+    least = _GAP * line.size
     wide, strips = [gap for gap in gaps if _width(gap) > least], _strips(near, least)
     cut = {*_exact(line, gaps, wide, strips)}
     if beside:

@@ -64,12 +64,16 @@ class Layout:
     margin: float = 1.5  # font sizes of a cell's room that its inner margins may take
 
     # What stands outside of a table's rules or figures.
+    off_row: float = 0.35  # of a line's height, by which the name of a row may be off the middle of the row
+    rows_named: float = 0.8  # share of the rows below a header that have a name beside them
     apart: float = 0.5  # font sizes between words over two columns: no space within a sentence is as wide
     other_size: float = 0.25  # of the font size, by which the letters of a row outside may differ
     reach: float = 1.3  # heights of a line, within which the next row outside stands; twice as far if it is `full`
     full: float = 0.8  # share of the columns that no caption fills
     filled: float = 0.5  # share of the columns that a row outside fills; a caption or a note fills one
+    close: float = 0.8  # heights of a line, within which names of several columns stand above the header
     leading: float = 0.3  # heights of a line between the lines of one name of a column
+    off_centre: float = 0.7  # font sizes, by which such a name may be off the middle of its columns
     shared: float = 0.2  # of its height, which a line of a header shares with the lines beside it
     stray: float = 4.0  # points by which text may stand over the sides of its table, as letters do over their box
 
@@ -82,6 +86,7 @@ class Layout:
     named: float = 0.4  # share of the rows that have something in a column of names
     mixed: float = 0.3  # share of the rows that may have words where the others have figures, as a header has
     off_figures: float = 1.2  # heights of a line, by which a line of a row's name may be above or below its figures
+    unit: int = 6  # letters of a unit of measure behind a figure
 
 
 LAYOUT = Layout()

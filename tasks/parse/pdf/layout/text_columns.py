@@ -25,7 +25,6 @@ _MIN_GUTTER = 5.0  # points: narrower ones are spaces between words
 _SLACK = 3.0  # points by which text may reach into a gutter, as hanging punctuation does
 _MIN_SHARED = 1.5  # font sizes that both sides must share down the page: one line beside another is no column
 _LEAST_STEP = 5.0  # points, where the font is smaller
-_BETTER = 1.05  # times the score of the best gutter further left, which is taken where others are about as good
 
 # Columns of text.
 _SWITCHES = 0.5
@@ -71,7 +70,7 @@ def best_gutter(held: list[ColumnRun]) -> float | None:
     for start in _starts(held):
         gutter = min([run.left for run in held if abs(round(run.left / _GRID) - start) <= 1])
         score = _score(held, gutter)
-        if score > best * _BETTER:
+        if score > best:
             best, found = score, gutter
     return found
 
@@ -234,7 +233,11 @@ def columns(items: list[Item], level: LevelRules, code: bool) -> list[list[Item]
         return [items]
     joined = join_cut(items)
     whole = with_level_tables(joined, with_tables(joined, level, code), level, code)
-    return [join_rows(_items(flow)) for flow in _flows(runs(whole), 0)]
+    flows = _flows(runs(whole), 0)
+    alone = len(flows) > 1  # in a column of text, a table has no other text beside it
+    return [
+        join_rows(with_tables(_items(flow), level, code) if alone and _fill(flow) else _items(flow)) for flow in flows
+    ]
 
 
 def _items(flow: list[ColumnRun]) -> list[Item]:

@@ -68,3 +68,42 @@ def test_figures_in_a_listing_are_code() -> None:
         for x, cell in zip(XS, row, strict=True):
             pdf.text(x, 660 - 12 * at, cell, 8, "mono")
     assert not cells_of(read(pdf))
+
+
+def test_a_head_between_blocks_of_rows_is_a_row_of_its_own() -> None:
+    pdf = page()
+    y = 700.0
+    for at, row in enumerate([HEADER, *ROWS, ("", "Best practice", "", ""), *ROWS]):
+        for column, cell in enumerate(row):
+            _cell(pdf, column, y, cell) if at != 5 else None
+        if at == 5:
+            pdf.text(230, y, "Best practice in all districts", font="bold")
+        y -= 14
+    (cells,) = cells_of(read(pdf))
+    assert cells[5] == ["Best practice in all districts", "", "", ""]
+    assert cells[6] == [*ROWS[0]]
+
+
+def test_a_name_over_several_columns_is_a_row_of_the_header() -> None:
+    pdf = _by_columns([("Measure", "2007", "2008", "2009"), *ROWS])
+    pdf.text(329 - text_width("Year", 10) / 2, 713, "Year")
+    (table,) = [one for one in read(pdf).elements if one.kind == "table"]
+    assert table.attributes["cells"][:2] == [["", "Year", "", ""], ["Measure", "2007", "2008", "2009"]]
+    assert [0, 1, 1, 3] in table.attributes["spans"]
+
+
+def test_a_table_within_a_column_of_text_is_read_there_with_its_header_in_two_lines() -> None:
+    pdf = page()
+    for at in range(12):
+        pdf.text(60, 760 - 12 * at, f"The left column goes on in its line {at}, and ends there.")
+    pdf.lines(330, 760, ["The allowances of a year changed.", "For the coming year they are:"])
+    pdf.text(500, 734, "One", 9)
+    rows = [("Payroll period", "allowance"), ("Weekly", "71.15"), ("Monthly", "308.33"), ("Quarterly", "925.00")]
+    for at, (name, figure) in enumerate([*rows, ("Annually", "3,700.00")]):
+        pdf.text(334, 724 - 15 * at, name, 9)
+        pdf.text(500, 724 - 15 * at, figure, 9)
+    pdf.lines(330, 640, ["If a period is not named, that of a", "week holds."])
+    parsed = read(pdf)
+    (cells,) = cells_of(parsed)
+    assert (cells[0], cells[-1]) == (["Payroll period", "One allowance"], ["Annually", "3,700.00"])
+    assert parts(parsed)[0].endswith("line 11, and ends there.")

@@ -61,18 +61,6 @@ def test_names_beside_tall_cells_stand_in_their_rows_but_a_text_stands_once() ->
         assert [cells[3][0], cells[3][1]] == [row, "230"]
 
 
-def test_a_grid_grows_to_its_header_and_its_sum() -> None:
-    pdf = page()
-    pdf.text(60, 762, "Permits in November, by state")
-    _frame(pdf, 738, [14] * 4)
-    _written(pdf, 741, [HEADER])
-    _written(pdf, 727, ROWS)
-    _written(pdf, 671, [("All", "439", "568", "3005")])
-    parsed = read(pdf)
-    assert cells_of(parsed) == [[[*row] for row in (HEADER, *ROWS, ("All", "439", "568", "3005"))]]
-    assert parsed.text.startswith("Permits in November, by state")
-
-
 def test_a_sentence_above_a_grid_and_text_beside_it_are_no_cells() -> None:
     pdf = page()
     pdf.text(164, 741, "The permits of four states, of which one has none at all.")
@@ -117,3 +105,15 @@ def test_a_grid_goes_on_the_next_page_though_its_columns_are_rounded_otherwise()
     _frame(pdf, 801, [15] * 2, xs)
     _written(pdf, 790, ROWS[2:], xs)
     assert cells_of(read(pdf)) == [[[*row] for row in (HEADER, *ROWS)]]
+
+
+def test_a_grid_grows_to_the_names_of_its_rows_its_header_and_its_sum() -> None:
+    pdf = page()
+    pdf.text(60, 762, "Permits in November, by state")
+    _frame(pdf, 738, [14] * 4, XS[1:])
+    _written(pdf, 741, [HEADER])
+    _written(pdf, 727, ROWS)
+    _written(pdf, 671, [("All", "439", "568", "3005")])
+    parsed = read(pdf)
+    assert cells_of(parsed) == [[[*row] for row in (HEADER, *ROWS, ("All", "439", "568", "3005"))]]
+    assert parsed.text.startswith("Permits in November, by state")

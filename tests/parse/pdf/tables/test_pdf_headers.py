@@ -2,6 +2,8 @@
 
 from itertools import chain
 
+import pytest
+
 from docmill.storage.schema import Element
 from tests.kit.pdf_pages import page, read
 from tests.kit.writers.pdf import Pdf, text_width
@@ -99,3 +101,37 @@ def test_a_title_over_all_columns_stands_above_their_names_in_the_header() -> No
     table = _table(pdf)
     assert table.attributes["cells"][:2] == [["All its variables", "", ""], rows[0]]
     assert table.attributes["header_rows"] == 2
+
+
+@pytest.mark.parametrize(("over", "depth"), [("Schools", 2), ("(Schools in thousands)", 1)])
+def test_a_name_over_several_columns_is_no_remark_in_brackets(over: str, depth: int) -> None:
+    pdf = _rows([*NAMES, *YEARS])
+    pdf.text((XS[2] + 15 + XS[3] + 40 - text_width(over, 10)) / 2, 714, over)
+    assert _table(pdf).attributes["header_rows"] == depth
+
+
+def test_each_of_several_names_is_over_its_own_columns() -> None:
+    pdf = page()
+    xs = [60, *(150 + 50 * column for column in range(6))]
+    for at, row in enumerate([["Year", *["all", "new"] * 3], *([f"Mill {n}", *[f"{n}1{n}7"] * 6] for n in range(4))]):
+        for x, cell in zip(xs, row, strict=True):
+            pdf.text(x, 700 - 12 * at, cell)
+    for at, over in enumerate(("Public", "Private", "Other")):
+        pdf.text(185 + 100 * at - text_width(over, 10) / 2, 713, over)
+    table = _table(pdf)
+    assert table.attributes["cells"][0] == ["", "Public", "", "Private", "", "Other", ""]
+    assert table.attributes["header_rows"] == 2
+
+
+def test_numbers_that_count_on_name_columns() -> None:
+    table = _table(_rows([["Year", "1", "2", "3"], *YEARS]))
+    assert table.attributes["header_rows"] == 1
+    assert table.attributes["cells"][0] == ["Year", "1", "2", "3"]
+
+
+def test_a_line_below_the_rule_of_a_group_is_part_of_a_name_and_not_over_several_columns() -> None:
+    pdf = _rows([["Year", "only", "only", "Both"], *YEARS])
+    pdf.text(XS[2] + 40 - text_width("Port", 10), 711, "Port")
+    pdf.rule(XS[1], 721, XS[3] + 44 - XS[1])
+    pdf.text(306 - text_width("Schools", 10) / 2, 724, "Schools")
+    assert _table(pdf).attributes["cells"] == [["", "Schools", "", ""], ["Year", "only", "Port only", "Both"], *YEARS]

@@ -142,24 +142,6 @@ def test_cells_of_several_lines_are_whole_wherever_they_stand_in_their_rows() ->
     ]
 
 
-def test_a_first_cell_of_three_lines_is_whole_and_a_header_is_cut_as_its_cells() -> None:
-    pdf = page()
-    x = 60 + text_width("Name of the part", 10) + 8
-    pdf.text(60, 760, "Name of the part")
-    pdf.text(x, 760, "What it is for")
-    pdf.rule(58, 755, 300)
-    for y, lines in ((740, ["MAST_OF", "THE_UPPER", "STATION"]), (690, ["ROPE"])):
-        pdf.lines(60, y, lines)
-        pdf.text(x, y, "See the drawing")
-    assert cells_of(read(pdf)) == [
-        [
-            ["Name of the part", "What it is for"],
-            ["MAST_OF THE_UPPER STATION", "See the drawing"],
-            ["ROPE", "See the drawing"],
-        ]
-    ]
-
-
 def test_a_narrow_gap_parts_cells_where_those_above_and_below_begin() -> None:
     pdf = page()
     names = ["Part", "Mast", "Galvanised shackle", "Rope"]
@@ -286,14 +268,6 @@ def test_a_piece_of_a_line_that_is_cut_again_stays_apart_from_the_piece_behind_i
     assert [(piece.text, piece.ruled) for piece in pieces] == [("one", True), ("two", True), ("three", False)]
 
 
-def test_a_ruled_column_without_text_is_one() -> None:
-    rows = [("argument", "", "meaning"), ("file", "", "what is read"), ("to", "", "where it is put")]
-    pdf = page()
-    pdf.table(60, 740, (60, 20, 120), rows)
-    (table,) = (one for one in read(pdf).elements if one.kind == "table")
-    assert table.attributes["cells"] == [[*row] for row in rows]
-
-
 def test_rows_that_are_drawn_large_and_scaled_down_are_rows() -> None:
     pdf = page()
     pdf.pages[-1].append("0.06 0 0 0.06 0 0 cm")
@@ -319,7 +293,25 @@ def test_names_beside_numbers_that_go_down_are_a_table_and_titles_beside_pages_a
         assert [one.kind for one in read(pdf).elements] == ["paragraph", kind]
 
 
-def test_groups_of_rows_below_gaps_are_one_table() -> None:
+@pytest.mark.parametrize(("x", "wide", "over"), [(277, 120, [["", "", "Error (cm)", ""]]), (300, 300, [])])
+def test_a_name_in_the_middle_of_some_columns_is_a_row_of_the_header(x: int, wide: int, over: list[list[str]]) -> None:
+    pdf = page()
+    pdf.text(60, 780, "The error of each sensor in two winters.")
+    pdf.rule(60, 762, 300)
+    pdf.text(x, 750, "Error (cm)")
+    pdf.rule(360 - wide, 746, wide)
+    rows = [["Site", "Sensor", "2022", "2023"], ["Davos", "US-100", "1.4", "1.2"], ["Chur", "US-200", "2.3", "2.1"]]
+    for at, row in enumerate(rows):
+        for x, text in zip((60, 150, 250, 330), row, strict=True):
+            pdf.text(x, 734 - 14 * at, text)
+    pdf.rule(60, 730, 300)
+    pdf.rule(60, 702, 300)
+    table = next(one for one in read(pdf).elements if one.kind == "table")
+    assert table.attributes["cells"] == [*over, *rows]
+    assert table.attributes["header_rows"] == len(over) + 1
+
+
+def test_groups_of_rows_below_gaps_and_the_names_between_them_are_one_table() -> None:
     pdf = page()
     columns, y = (60, 240, 320, 400), 740
     groups = [
@@ -329,7 +321,7 @@ def test_groups_of_rows_below_gaps_are_one_table() -> None:
             ["Tyres", "17", "19", "3"],
         ],
         [["Furniture", "64", "71", "9"], ["Floors", "16", "16", "2"], ["Lamps", "35", "30", "4"]],
-        [["Gardens", "93", "227", "25"], ["Paint", "8", "7", "1"], ["Seeds", "16", "27", "3"]],
+        [["Hardware and"], ["gardens", "93", "227", "25"], ["Paint", "8", "7", "1"], ["Seeds", "16", "27", "3"]],
     ]
     for group in groups:
         for row in group:
@@ -338,4 +330,5 @@ def test_groups_of_rows_below_gaps_are_one_table() -> None:
             y -= 14
         y -= 16
     tables = [one for one in read(pdf).elements if one.kind == "table"]
-    assert [(one.attributes["header_rows"], len(one.attributes["cells"])) for one in tables] == [(1, 9)]
+    assert [(one.attributes["header_rows"], len(one.attributes["cells"])) for one in tables] == [(1, 10)]
+    assert tables[0].attributes["cells"][6:8] == [["Hardware and", "", "", ""], ["gardens", "93", "227", "25"]]

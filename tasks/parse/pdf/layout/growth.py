@@ -1,0 +1,379 @@
+"""PDF growth: the header, the rows and the names of rows that stand outside of what is known of a table.
+
+Programs rule the body of a table and leave out the band of its header, the names of its rows, or its sum, and print the
+head of its first rows between these and the header: a table grows to what is aligned with its columns.
+"""
+
+from bisect import bisect_right
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+from functools import partial
+from itertools import chain, pairwise
+
+from docmill.tasks.parse.pdf.layout.grid_cells import CellRows, Extent, header_rows
+from docmill.tasks.parse.pdf.layout.rows import LAYOUT, Item, PageTable, is_value, replaced
+from docmill.tasks.parse.pdf.text.characters import Vocabulary, joined
+from docmill.tasks.parse.pdf.text.line import TextLine
+from docmill.tasks.parse.pdf.text.pdfium_calls import around_all, spans_over
+from docmill.tasks.parse.pdf.text.ruling_lines import LevelRules
+from docmill.tasks.parse.pdf.text.text_layer import TextLayer
+
+_TWO = 2  # columns
+_BRACKETS = {("(", ")"), ("[", "]")}
+_MOST_HEADER_LINES = 3  # of a header, which bounds the work
+_MOST_ROWS = 6  # that a table grows by at either end
+
+
+@dataclass(slots=True)
+class _OuterRow:
+    """A row outside of a table: its lines, their texts by column, and the last column of those over several."""
+
+    lines: list[TextLine]
+    cells: dict[int, list[str]]
+    over: dict[int, int] = field(default_factory=dict)
+
+    def is_over_several(self) -> bool:
+        """Return whether each line stands over several columns, none of them the first."""
+        return all(0 < first < last for first, last in self.over.items())
+
+    @property
+    def extent(self) -> Extent:
+        return min(line.box[1] for line in self.lines), max(line.box[3] for line in self.lines)
+
+
+Parts = Callable[[TextLine], list[tuple[int, str]] | None]
+"""What parts a line between columns: the column of each text; None where the line runs over several."""
+
+
+def parts_by_letters(line: TextLine, sides: list[float], layer: TextLayer) -> list[tuple[int, str]] | None:
+    """Return the parts of a line by column, None unless its words leave a wide gap at each side that it stands over."""
+    found = layer.placed_in(line, lambda x: min(max(bisect_right(sides, x) - 1, 0), len(sides) - 2))
+    near = LAYOUT.apart * line.size
+    wide = [(start - near, end + near) for start, end in layer.gaps(line) if end - start > near]
+    crossed = [side for side in sides[1:-1] if line.box[0] + near < side < line.box[2] - near]
+    return found if all(any(start < side < end for start, end in wide) for side in crossed) else None
+
+
+@dataclass(slots=True)
+class Growth:
+    """A table that grows: the places of its columns' sides, its rows, the lines around it, and those that it took."""
+
+    sides: list[float]
+    rows: CellRows
+    around: list[TextLine]
+    parts: Parts
+    size: float
+    columns: list[tuple[float, float]] = field(default_factory=list)
+    rules: LevelRules = field(default_factory=LevelRules)
+    known: int = 0  # rows of its header, if it is known to have several
+    groups: int = 0  # rows of names that it took, each over several columns
+
+    @property
+    def header(self) -> int:
+        """Return how many rows are its header."""
+        return self.groups + max(self.known, header_rows(self.rows.cells[self.groups :]))
+
+    def grow(self, names: bool = True) -> list[TextLine]:
+        """Let the table take what stands outside of it and belongs to it; return the lines that it took."""
+        taken = self._take_names() if names else []
+        return [*taken, *self.take_header(), *self._take_below()]
+
+    def take_header(self, whole: bool = False) -> Iterator[TextLine]:
+        """Let the table take the rows above it, and the names of several columns above these; yield their lines.
+
+        To a table that is `whole` and has a header, no more rows are added.
+        """
+        for _ in range(_MOST_ROWS):
+            lines = self._take_above(whole)
+            yield from lines
+            if not lines or self.groups:
+                break
+
+    def _take_above(self, whole: bool) -> list[TextLine]:
+        level, edge = self._next(upwards=True)
+        if header_rows(self.rows.cells):
+            names = self._names_of_columns(level, edge)
+            self.groups = len(names)
+            if names:
+                return self._put_above(names)
+            if self._begins_names(level, edge):
+                return self._begin(level)
+            if whole:
+                return []
+        row = self._row(level, edge, upwards=True)
+        return self._put_above([row] if row else self._headed(level, edge))
+
+    def _put_above(self, rows: list[_OuterRow]) -> list[TextLine]:
+        for row in rows:
+            self._put(row, 0)
+        return [line for row in rows for line in row.lines]
+
+    def _take_below(self) -> Iterator[TextLine]:
+        """Let the table take the rows below it; yield their lines."""
+        for _ in range(_MOST_ROWS):
+            row = self._row(*self._next(upwards=False), upwards=False)
+            if row is None:
+                break
+            self._put(row, len(self.rows.cells))
+            yield from row.lines
+
+    def _next(self, upwards: bool) -> tuple[list[TextLine], float]:
+        """Return the lines of the row next to the table, and the edge of the table there."""
+        edge = self.rows.extents[0][0] if upwards else self.rows.extents[-1][1]
+        return _next_level(self.around, edge, upwards), edge
+
+    def _headed(self, level: list[TextLine], edge: float) -> list[_OuterRow]:
+        """Return the head of the first rows of a table without a header, and the header above it, if this is one."""
+        if not self._is_head(level, edge):
+            return []
+        head = _OuterRow(level, {0: [level[0].text]})
+        top, _ = head.extent
+        header = self._row(_next_level([one for one in self.around if one not in level], top, True), top, upwards=True)
+        return [] if header is None or self._is_of_figures(header) else [head, header]
+
+    def _is_head(self, level: list[TextLine], edge: float) -> bool:
+        """Return whether a level is one line in the first column, near the rows of a table without a header."""
+        if len(level) != 1 or not self._is_alike(level) or header_rows(self.rows.cells):
+            return False
+        near = edge - level[0].box[3] <= LAYOUT.reach * level[0].height
+        return near and [column for column, _ in self.parts(level[0]) or ()] == [0]
+
+    def _begin(self, level: list[TextLine]) -> list[TextLine]:
+        """Put lines into the names of columns that they begin; return them."""
+        names = self.rows.cells[0]
+        for line in level:
+            column = self._over(line)[0]
+            names[column] = joined([line.text, names[column]], Vocabulary())
+        self.rows.extents[0] = min(line.box[1] for line in level), self.rows.extents[0][1]
+        self._leave(level)
+        return level
+
+    def _leave(self, lines: list[TextLine]) -> None:
+        """Take lines out of those around the table; columns reach as far as those that stand in one each."""
+        self.around = [line for line in self.around if line not in lines]
+        for line in lines if self.columns else ():
+            column, *more = self._over(line) or [0, 0]
+            if not more:
+                left, right = self.columns[column]
+                self.columns[column] = min(left, line.box[0]), max(right, line.box[2])
+
+    def _over(self, line: TextLine) -> list[int]:
+        return spans_over(line.box[::2], self.spans)
+
+    def _begins_names(self, level: list[TextLine], edge: float) -> bool:
+        """Return whether each line of a level is as close above a name of one column as lines of one text are."""
+        if not level or self._is_ruled_off(level[0], edge) or not self._is_alike(level):
+            return False
+        over = [self._over(line) for line in level]
+        close = edge - max(line.box[3] for line in level) < LAYOUT.leading * level[0].height
+        return close and over != [[0]] and all(map(self._is_name, over))
+
+    def _is_name(self, columns: list[int]) -> bool:
+        """Return whether columns are one that has a name."""
+        return len(columns) == 1 and bool(self.rows.cells[0][columns[0]])
+
+    def _put(self, row: _OuterRow, at: int) -> None:
+        """Insert a row before another."""
+        width = len(self.sides) - 1
+        self.rows.cells.insert(at, [joined(row.cells.get(column, ()), Vocabulary()) for column in range(width)])
+        self.rows.extents.insert(at, row.extent)
+        shift = int(not at)
+        self.rows.spans[:] = [(first + shift, *rest) for first, *rest in self.rows.spans]  # type: ignore[misc]
+        self.rows.spans += [(at, first, 1, last - first + 1) for first, last in row.over.items()]
+        self._leave(row.lines)
+
+    def _take_names(self) -> list[TextLine]:
+        """Take the names of rows that stand left of a table, one beside nearly each row; return them."""
+        beside = [line for line in self.around if self._is_left(line)]
+        names = {at: _beside(beside, extent) for at, extent in enumerate(self.rows.extents)}
+        held = [*chain.from_iterable(names.values())]
+        named = sum(map(bool, names.values()))
+        if named < max(LAYOUT.figures, LAYOUT.rows_named * (len(names) - 1)) or len(held) < len(beside):
+            return []
+        self._add_column({at: " ".join(line.text for line in found) for at, found in names.items()}, held)
+        return held
+
+    def _is_left(self, line: TextLine) -> bool:
+        """Return whether a line stands left of the table, between its first row and the last."""
+        level = self.rows.extents[0][0] < (line.box[1] + line.box[3]) / 2 < self.rows.extents[-1][1]
+        return level and line.box[2] < self.sides[0] + LAYOUT.stray
+
+    def _add_column(self, names: dict[int, str], held: list[TextLine]) -> None:
+        self.sides.insert(0, min(line.box[0] for line in held))
+        self.rows.cells[:] = [[names.get(at, ""), *row] for at, row in enumerate(self.rows.cells)]
+        self.rows.spans[:] = [(row, column + 1, *size) for row, column, *size in self.rows.spans]  # type: ignore[misc]
+        self.around = [line for line in self.around if line not in held]
+
+    def _may_head(self) -> bool:
+        """Return whether a row above may be a header: with two columns, which text has too, there must be none yet."""
+        return len(self.sides) > _TWO + 1 or not header_rows(self.rows.cells)
+
+    def _is_of_figures(self, row: _OuterRow) -> bool:
+        """Return whether a row has a figure where the table has them."""
+        return any(
+            any(map(is_value, texts)) and sum(is_value(cells[column]) for cells in self.rows.cells if cells[column]) > 1
+            for column, texts in row.cells.items()
+        )
+
+    def _row(self, level: list[TextLine], edge: float, upwards: bool) -> _OuterRow | None:
+        """Return a level of lines as a row, None if it stands too far away or does not fit the columns."""
+        if not level or not self._is_alike(level) or not self._is_within(level):
+            return None
+        cells: dict[int, list[str]] = {}
+        for line in level:
+            parts = self.parts(line)
+            if parts is None:
+                return None
+            for column, text in parts:
+                cells.setdefault(column, []).append(text)
+        row = _OuterRow(level, cells)
+        apart = edge - row.extent[1] if upwards else row.extent[0] - edge
+        if not self._is_near(row, apart):
+            return None
+        return row if (self._may_head() if upwards else self._is_of_figures(row)) else None
+
+    def _is_near(self, row: _OuterRow, apart: float) -> bool:
+        """Return whether a row fills enough columns, and most of them if it stands further away."""
+        filled = len(row.cells) / (len(self.sides) - 1)
+        reach = LAYOUT.reach * row.lines[0].height
+        return (
+            len(row.cells) > 1 and filled >= LAYOUT.filled and apart <= (2 * reach if filled >= LAYOUT.full else reach)
+        )
+
+    def _names_of_columns(self, level: list[TextLine], edge: float) -> list[_OuterRow]:
+        """Return the row of names that stand each over several columns, closely above the header, if it is one."""
+        if not level or not self._is_alike(level) or not self._is_within(level) or _is_remark(level[0].text):
+            return []
+        row = self._over_columns(sorted(level, key=lambda line: line.box[0]))
+        is_close = edge - row.extent[1] < LAYOUT.close * level[0].height
+        is_over = len(row.over) == len(level) and row.is_over_several()
+        return [row] if is_close and is_over and not self._is_below_group(row) else []
+
+    def _is_below_group(self, row: _OuterRow) -> bool:
+        """Return whether a rule directly above names parts those of some columns from the name over these."""
+        top, bottom = row.extent
+        first, last = next(iter(row.over.items()))
+        above = partial(self.rules.between, 2 * top - bottom, top + 1)
+        group, whole = (self.spans[first][0], self.spans[last][1]), (self.spans[0][0], self.spans[-1][1])
+        return above(*group) and not above(*whole)
+
+    def _over_columns(self, level: list[TextLine]) -> _OuterRow:
+        """Return lines from the left as a row, each in the columns that it stands over."""
+        row, last = _OuterRow(level, {}), 0
+        for line, right in zip(level, [*(line.box[0] for line in level[1:]), float("inf")], strict=True):
+            first, last = self._centred(line, last + 1, right)
+            row.cells[first], row.over[first] = [line.text], last
+        return row
+
+    def _is_ruled_off(self, line: TextLine, edge: float) -> bool:
+        """Return whether a rule as wide as the table parts it from a line above."""
+        return self.rules.between((line.box[1] + line.box[3]) / 2, edge + 1, self.spans[0][0], self.spans[-1][1])
+
+    def _centred(self, line: TextLine, start: int, end: float) -> tuple[int, int]:
+        """Return the first and the last of the most columns in whose middle a line stands; (0, 0) if in none.
+
+        Column `start` is the first that is free, and all end before `end`, where the next such line begins.
+        """
+        count = len(self.sides) - 1
+        found = [
+            (first, last)
+            for first in range(start, count)
+            for last in range(first, count)
+            if self.spans[last][1] < end
+            and self.sides[first] <= line.box[0] + LAYOUT.stray
+            and line.box[2] - LAYOUT.stray <= self.sides[last + 1]
+            and self._off(line, first, last) < LAYOUT.off_centre * line.size
+        ]
+        return max(found, key=lambda ends: ends[1] - ends[0], default=(0, 0))
+
+    def _off(self, line: TextLine, first: int, last: int) -> float:
+        """Return how far a line is off the middle of columns."""
+        return abs(self.spans[first][0] + self.spans[last][1] - line.box[0] - line.box[2]) / 2
+
+    @property
+    def spans(self) -> list[tuple[float, float]]:
+        """Return where the columns begin and end: what the table gives, else the places of its rules."""
+        return self.columns or [*pairwise(self.sides)]
+
+    def _is_within(self, level: list[TextLine]) -> bool:
+        """Return whether the middles of all lines stand within the sides of a table; a header may reach over them."""
+        left, right = self.sides[0] - LAYOUT.stray, self.sides[-1] + LAYOUT.stray
+        return all(left < (line.box[0] + line.box[2]) / 2 < right for line in level)
+
+    def _is_alike(self, level: list[TextLine]) -> bool:
+        return all(abs(line.size - self.size) <= LAYOUT.other_size * self.size for line in level)
+
+
+def _is_remark(text: str) -> bool:
+    """Return whether a line in brackets says something of the whole table, as its unit."""
+    return (text[0], text[-1]) in _BRACKETS
+
+
+def _beside(lines: list[TextLine], extent: Extent) -> list[TextLine]:
+    """Return the lines in the middle of a row."""
+    return [line for line in lines if abs(line.box[1] + line.box[3] - sum(extent)) < 2 * LAYOUT.off_row * line.height]
+
+
+def _next_level(lines: list[TextLine], edge: float, upwards: bool) -> list[TextLine]:
+    """Return the lines of the row next to the edge of a table: those level with the next one, and with one another."""
+    outside = [
+        line for line in lines if (line.box[3] < edge + LAYOUT.stray if upwards else line.box[1] > edge - LAYOUT.stray)
+    ]
+    if not outside:
+        return []
+    row = [max(outside, key=lambda line: line.box[3]) if upwards else min(outside, key=lambda line: line.box[1])]
+    for _ in range(_MOST_HEADER_LINES):
+        row = _level_with(row, outside)
+    return sorted(row, key=lambda line: (line.box[1], line.box[0]))
+
+
+def _level_with(row: list[TextLine], lines: list[TextLine]) -> list[TextLine]:
+    """Return the lines that share some of their height with a row."""
+    top, bottom = min(line.box[1] for line in row), max(line.box[3] for line in row)
+    return [line for line in lines if _shared(line, top, bottom) > LAYOUT.shared * line.height]
+
+
+def _shared(line: TextLine, top: float, bottom: float) -> float:
+    """Return how much of its height a line shares with a row."""
+    _, upper, _, lower = line.box
+    return (lower if lower < bottom else bottom) - (upper if upper > top else top)
+
+
+def parts_by_columns(line: TextLine, columns: list[tuple[float, float]]) -> list[tuple[int, str]] | None:
+    """Return the texts of a line by column: one for each of as many figures; None if it fits no column."""
+    over, words = spans_over(line.box[::2], columns), line.text.split()
+    if len(over) > 1 and len(words) == len(over) and all(map(is_value, words)):
+        return [*zip(over, words, strict=True)]
+    return [(over[0], line.text)] if over else None
+
+
+def sides_of(columns: list[tuple[float, float]]) -> list[float]:
+    """Return the places between columns, and their outer sides."""
+    inner = [(one[1] + other[0]) / 2 for one, other in pairwise(columns)]
+    return [columns[0][0], *inner, columns[-1][1]]
+
+
+def with_headers(items: list[Item], rules: LevelRules) -> list[Item]:
+    """Return items, each table of known columns with its header above it; `rules` are the page's horizontal ones."""
+    for table in [item for item in items if isinstance(item, PageTable) and item.columns]:
+        lines = [item for item in items if isinstance(item, TextLine)]
+        more, taken = grown(table, lines, rules, lines[0].size if lines else 0.0, whole=True)
+        items = replaced(items, [table, *taken], more, table) if taken else items
+    return items
+
+
+def grown(
+    table: PageTable, lines: list[TextLine], rules: LevelRules, size: float, whole: bool
+) -> tuple[PageTable, list[TextLine]]:
+    """Return a table grown to the lines around it, and those that it took: of a `whole` one, its header alone.
+
+    `size` is that of its letters.
+    """
+    columns, extents = [*table.columns], [(table.box[1], table.box[3])] * len(table.cells)
+    rows = CellRows([[*row] for row in table.cells], [*table.spans], extents)
+    parts = partial(parts_by_columns, columns=columns)
+    growth = Growth(sides_of(columns), rows, lines, parts, size, columns, rules, table.header_rows)
+    taken = [*growth.take_header(whole=True)] if whole else growth.grow(False)
+    box = around_all([table.box, *(line.box for line in taken)])
+    changed = {"cells": rows.cells, "spans": rows.spans, "columns": columns, "header_rows": growth.header, "box": box}
+    return replace(table, **changed), taken  # type: ignore[arg-type]
