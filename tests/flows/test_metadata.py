@@ -95,11 +95,10 @@ def test_a_key_that_is_not_declared_is_told_as_such(tmp_path: Path, keys: dict[s
                 ask("metadata.due > '2027-01-01'")
         assert [row.uri for row in store.documents("metadata->>'$.front_matter.due' > '2027-01-01'")] == ["page.md"]
         try:
-            rows = store.documents("metadata->'front_matter'->>'due' > '2027-01-01'")
+            said = [row.uri for row in store.documents("metadata->'front_matter'->>'due' > '2027-01-01'")]
         except QueryError as error:  # DuckDB 2.0.0; from 2.0.1 on -> binds more than a comparison
-            assert str(error).startswith("-> binds less than a comparison; write metadata->>'$.front_matter.KEY'")
-        else:
-            assert [row.uri for row in rows] == ["page.md"]
+            said = [str(error).partition("KEY'")[0]]
+        assert said in (["page.md"], ["-> binds less than a comparison; write metadata->>'$.front_matter."])
 
 
 def test_a_change_of_what_is_said_parses_splits_and_embeds_nothing(tmp_path: Path) -> None:
