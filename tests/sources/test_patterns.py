@@ -84,7 +84,7 @@ def test_no_pattern_takes_long(tmp_path: Path, warm_programs: Path, line: str, n
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text("text")
     (tmp_path / ".docmillignore").write_text(f"{line}\n")
-    command = [warm_programs / "python", "-c", WALK, tmp_path]
+    command = [str(warm_programs / "python"), "-c", WALK, str(tmp_path)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=SOON, check=True)
     assert done.stdout.strip() == str(["/".join(names)])
 
