@@ -4,7 +4,7 @@ from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from itertools import pairwise
+from itertools import pairwise, starmap
 
 import numpy as np
 import numpy.typing as npt
@@ -24,6 +24,7 @@ from docmill.tasks.parse.pdf.text.text_layer import TextLayer
 TOUCH = 3.0
 """Points within which rules touch, or stand on one place: less loses corners drawn carelessly, more joins thin rows."""
 Rules = tuple[list[Rule], list[Rule]]
+Walls = list[list[bool]]
 
 
 def steps(places: list[float]) -> list[float]:
@@ -59,11 +60,16 @@ _ROUNDING = 0.01  # points: a rule's place went through sums on its way to the g
 
 @dataclass(slots=True)
 class Grid:
-    """Rows and columns between rules; `owner[row][column]` is the number of the cell that a unit is part of."""
+    """Rows and columns between rules; `owner[row][column]` is the number of the cell that a unit is part of.
+
+    `beside[at][row]` says whether a rule stands at the place `at` of `xs` beside a row, `below[at][column]` of `ys`.
+    """
 
     xs: list[float]
     ys: list[float]
     owner: list[list[int]]
+    beside: Walls
+    below: Walls
 
     @property
     def box(self) -> Box:
@@ -184,11 +190,11 @@ def _cells(grid: Grid, held: Mapping[int, list[TextLine]]) -> list[Cell]:
             grid.ys[max(rows) + 1],
             held.get(number, []),
         )
-        for number, (rows, columns) in _places_of_cells(grid).items()
+        for number, (rows, columns) in places_of_cells(grid).items()
     ]
 
 
-def _places_of_cells(grid: Grid) -> dict[int, tuple[set[int], set[int]]]:
+def places_of_cells(grid: Grid) -> dict[int, tuple[set[int], set[int]]]:
     """Return the rows and the columns of each cell, in the order of their first units."""
     places: dict[int, tuple[set[int], set[int]]] = {}
     for row, numbers in enumerate(grid.owner):
@@ -229,13 +235,16 @@ def _is_half_ruled(lines: list[TextLine], grid: Grid) -> bool:
 
 def grids(rules: PageRules) -> list[Grid]:
     """Return the grids that a page's rules make, each of at least two rows and two columns."""
-    found = []
-    for level, upright in _components(rules):
-        xs, ys = steps(_places(upright, level)), steps(_places(level, upright))
-        units = (len(xs) - 1) * (len(ys) - 1)
-        if len(xs) > 2 and len(ys) > 2 and units <= _MAX_UNITS:
-            found.append(Grid(xs, ys, _owners(xs, ys, level, upright)))
-    return found
+    return [*filter(None, starmap(grid_of, _components(rules)))]
+
+
+def grid_of(level: list[Rule], upright: list[Rule]) -> Grid | None:
+    """Return the grid that rules make; None if it has one row or column, or too many."""
+    xs, ys = steps(_places(upright, level)), steps(_places(level, upright))
+    if len(xs) <= 2 or len(ys) <= 2 or (len(xs) - 1) * (len(ys) - 1) > _MAX_UNITS:
+        return None
+    beside, below = _walls(xs, ys, upright), _walls(ys, xs, level)
+    return Grid(xs, ys, _owners(beside, below), beside, below)
 
 
 def _places(rules: list[Rule], across: list[Rule]) -> list[float]:
@@ -280,12 +289,12 @@ def _group(touch: npt.NDArray[np.bool_], first: int) -> tuple[npt.NDArray[np.boo
     return rows, columns
 
 
-def _owners(xs: list[float], ys: list[float], level: list[Rule], upright: list[Rule]) -> list[list[int]]:
+def _owners(beside: Walls, below: Walls) -> list[list[int]]:
     """Return the cell number of each unit between neighbouring rules.
 
     Units without a rule between them belong to one cell, so they are joined with a union-find.
     """
-    width, height = len(xs) - 1, len(ys) - 1
+    width, height = len(beside) - 1, len(below) - 1
     parent = list(range(width * height))
 
     def root(unit: int) -> int:
@@ -293,7 +302,6 @@ def _owners(xs: list[float], ys: list[float], level: list[Rule], upright: list[R
             parent[unit] = unit = parent[parent[unit]]
         return unit
 
-    beside, below = _walls(xs, ys, upright), _walls(ys, xs, level)
     for row in range(height):
         for column in range(width):
             here = row * width + column
@@ -308,7 +316,7 @@ def _owners(xs: list[float], ys: list[float], level: list[Rule], upright: list[R
     ]
 
 
-def _walls(places: list[float], steps: list[float], rules: list[Rule]) -> list[list[bool]]:
+def _walls(places: list[float], steps: list[float], rules: list[Rule]) -> Walls:
     """Return for each place whether a rule stands there beside the middle of each step."""
     walls = [[False] * (len(steps) - 1) for _ in places]
     for where, start, end in rules:

@@ -1,4 +1,4 @@
-"""PDF plots: charts and diagrams, told by the curves and slanted lines that a page draws, with the words in them."""
+"""PDF plots: charts and diagrams, told by the curves or the boxes that a page draws, with the words in them."""
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from docmill.tasks.parse.canvas import Box
 from docmill.tasks.parse.caption_labels import is_caption
+from docmill.tasks.parse.pdf.layout.diagrams import is_diagram, may_be_diagram
 from docmill.tasks.parse.pdf.text.line import TextLine
 from docmill.tasks.parse.pdf.text.pdfium_calls import around_all
 from docmill.tasks.parse.pdf.text.ruling_lines import PageRules, Rule
@@ -19,7 +20,10 @@ _MOST_CELLS = 200  # along a side of the page; those of larger pages are larger
 _LEAST_CURVES, _LEAST_SEGMENTS = 3, 20
 """Of a plot: fewer are a line of a form, an arrow, or a round corner; one curve by its points has so many segments."""
 _LEAST_LABELS = 2  # lines of a plot: a text beside a sign or in a frame is one
-_LABELS, _MEAN = 500, 20  # characters of all labels, and of one on average: with more it is a text in a frame
+_LABELS, _MEAN = (
+    500,
+    20,
+)  # characters of all labels of a chart, and of one on average: with more it is a text in a frame
 _CURVED = 0.25  # share of a plot's width over which its curves reach: a logo at the end of a rule has less
 _PART = 0.5  # share of the page: a larger drawing is what all of it stands on
 _EDGE, _SMALL = 0.12, 0.04
@@ -45,30 +49,43 @@ class Plot:
 
 def plots(lines: Sequence[TextLine], rules: PageRules, size: tuple[float, float]) -> list[Plot]:
     """Return the plots of a page of this width and height; none if it holds no other text. No line is in two."""
-    if not _are_many([count for _, count in rules.curves]):
+    if not _may_hold_plots(rules):
         return []
     found = list[Plot]()
     free = list(lines)
-    for box in _drawings(rules, size):
-        labels = _labels(free, box)
+    for box, most in _drawings(rules, size, lines):
+        labels = _labels(free, box, most)
         if len(labels) >= _LEAST_LABELS:
             found.append(Plot(around_all([box, *(line.box for line in labels)]), labels))
             free = [line for line in free if line not in labels]
     return found if free else []
 
 
+def _may_hold_plots(rules: PageRules) -> bool:
+    return _are_many([count for _, count in rules.curves]) or may_be_diagram(rules)
+
+
 def _are_many(counts: Sequence[int]) -> bool:
     return len(counts) >= _LEAST_CURVES or max(counts, default=0) >= _LEAST_SEGMENTS
 
 
-def _drawings(rules: PageRules, size: tuple[float, float]) -> Iterator[Box]:
-    """Yield the boxes of what is drawn together with enough curves."""
+def _drawings(rules: PageRules, size: tuple[float, float], lines: Sequence[TextLine]) -> Iterator[tuple[Box, float]]:
+    """Yield the boxes of what is drawn together with enough curves, or as a diagram, and how much it may say."""
     boxes = [_on_page(box, size) for box in _drawn(rules)]
     for members in grouped(boxes, *size):
         box = around_all([boxes[at] for at in members])
         curves = [(boxes[at], rules.curves[at][1]) for at in members if at < len(rules.curves)]
-        if _may_be_plot(box, *size) and _is_curved(box, curves):
-            yield box
+        if is_diagram(*_inside(rules, lines, box)):
+            yield box, float("inf")
+        elif _may_be_plot(box, *size) and _is_curved(box, curves):
+            yield box, _LABELS
+
+
+def _inside(rules: PageRules, lines: Sequence[TextLine], box: Box) -> tuple[list[Rule], list[Rule], list[TextLine]]:
+    """Return the level rules, the upright rules and the lines in a drawing."""
+    level = [rule for rule in rules.level if is_within((rule[1], rule[0], rule[2], rule[0]), box)]
+    upright = [rule for rule in rules.upright if is_within((rule[0], rule[1], rule[0], rule[2]), box)]
+    return level, upright, [line for line in lines if is_within(line.box, box)]
 
 
 def _drawn(rules: PageRules) -> Iterator[Box]:
@@ -108,7 +125,7 @@ def is_letterhead(box: Box, width: float, height: float) -> bool:
     return at_edge and (right - left) * (bottom - top) < _SMALL * width * height
 
 
-def _labels(lines: Sequence[TextLine], box: Box) -> list[TextLine]:
+def _labels(lines: Sequence[TextLine], box: Box, most: float) -> list[TextLine]:
     """Return the labels of a drawing, which are the lines in it and short ones beside it; none if it holds a text."""
     around = (box[0] - _REACH, box[1] - _REACH, box[2] + _REACH, box[3] + _REACH)
     near, others = list[TextLine](), list[TextLine]()
@@ -116,12 +133,12 @@ def _labels(lines: Sequence[TextLine], box: Box) -> list[TextLine]:
         side = near if is_within(line.box, around) else others
         side.append(line)
     labels = [line for line in near if is_within(line.box, box) or _is_beside(line, others)]
-    return labels if _are_short(labels) else []
+    return labels if _are_short(labels, most) else []
 
 
-def _are_short(labels: Sequence[TextLine]) -> bool:
+def _are_short(labels: Sequence[TextLine], most: float) -> bool:
     lengths = [len(line.text) for line in labels]
-    return sum(lengths) <= min(_MEAN * len(labels), _LABELS) and max(lengths, default=0) <= LABEL
+    return sum(lengths) <= min(_MEAN * len(labels), most) and max(lengths, default=0) <= LABEL
 
 
 def _is_beside(line: TextLine, others: Sequence[TextLine]) -> bool:

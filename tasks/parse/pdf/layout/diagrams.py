@@ -1,0 +1,97 @@
+"""PDF diagrams: boxes with a few words each that stand apart from one another, with lines between them."""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import pairwise
+
+from docmill.tasks.parse.pdf.layout.grid import Grid, grid_of, places_of_cells
+from docmill.tasks.parse.pdf.text.line import TextLine
+from docmill.tasks.parse.pdf.text.ruling_lines import PageRules, Rule
+
+_LEAST_BOXES = 5  # that stand apart, in the diagrams that were looked at six and more; a form has four blocks at most
+_OUTSIDE = 0.4  # share of the letters outside of boxes: names of lines are a third, the text of forms is more
+_AROUND = 0.3  # share of the area around boxes: of diagrams two fifths and more, of tables with cells left out a fifth
+_JOINED = 1  # piece of a line between boxes for each of these: business cards have none
+
+
+def may_be_diagram(rules: PageRules) -> bool:
+    """Return whether a page has as many rules as the boxes of a diagram have sides."""
+    return min(len(rules.level), len(rules.upright)) >= 2 * _LEAST_BOXES
+
+
+def is_diagram(level: list[Rule], upright: list[Rule], lines: Sequence[TextLine]) -> bool:
+    """Return whether rules draw boxes that stand apart, with lines between them.
+
+    What is around such boxes is a cell that is no rectangle; those of a table are, nearly all, and touch one another.
+    """
+    grid = grid_of(level, upright)
+    if not grid:
+        return False
+    around = {*_odd_cells(grid)}
+    if _area(grid, around) < _AROUND * _area(grid, {*range(1 + max(map(max, grid.owner)))}):
+        return False
+    letters = _letters(grid, lines)
+    boxes = {*letters} - around - {-1}
+    if sum(letters[cell] for cell in boxes) < (1 - _OUTSIDE) * letters.total():
+        return False
+    pairs = [*_neighbours(grid)]
+    islands = {*_islands([(one, other) for one, other, _ in pairs if {one, other} <= boxes], boxes)}
+    return len(islands) >= _LEAST_BOXES and _between(pairs, boxes, around) >= _JOINED * len(islands)
+
+
+def _letters(grid: Grid, lines: Sequence[TextLine]) -> Counter[int]:
+    """Return how many letters stand in each cell; at -1 those of lines that no cell holds whole."""
+    letters = Counter[int]()
+    for line in lines:
+        first, last = (grid.cell(x, line.middle) for x in (line.left, line.right))
+        letters[first if first == last else -1] += len(line.text)
+    return letters
+
+
+def _between(pairs: Sequence[tuple[int, int, bool]], boxes: set[int], around: set[int]) -> int:
+    """Return how many pieces of rules are no side of a box."""
+    free = [{one, other} for one, other, walled in pairs if walled and one not in boxes and other not in boxes]
+    return sum(bool(cells & around) for cells in free)
+
+
+def _odd_cells(grid: Grid) -> Iterator[int]:
+    """Yield the cells that are no rectangle."""
+    units = Counter(number for row in grid.owner for number in row)
+    for number, (rows, columns) in places_of_cells(grid).items():
+        if units[number] != len(rows) * len(columns):
+            yield number
+
+
+def _area(grid: Grid, cells: set[int]) -> float:
+    """Return the area of some cells."""
+    wide = [right - left for left, right in pairwise(grid.xs)]
+    high = [bottom - top for top, bottom in pairwise(grid.ys)]
+    return sum(
+        side * sum(width for width, cell in zip(wide, row, strict=True) if cell in cells)
+        for side, row in zip(high, grid.owner, strict=True)
+    )
+
+
+def _neighbours(grid: Grid) -> Iterator[tuple[int, int, bool]]:
+    """Yield the cells of units side by side and below one another, and whether a rule parts the units."""
+    for row, numbers in enumerate(grid.owner):
+        for column, (one, other) in enumerate(pairwise(numbers)):
+            yield one, other, grid.beside[column + 1][row]
+    for row, (upper, lower) in enumerate(pairwise(grid.owner)):
+        for column, (one, other) in enumerate(zip(upper, lower, strict=True)):
+            yield one, other, grid.below[row + 1][column]
+
+
+def _islands(pairs: Sequence[tuple[int, int]], boxes: Iterable[int]) -> Iterator[int]:
+    """Yield for each box the one that stands for all that touch one another."""
+    leaders: dict[int, int] = {}
+    for pair in pairs:
+        first, second = sorted(_leader(cell, leaders) for cell in pair)
+        leaders[second] = first
+    yield from (_leader(cell, leaders) for cell in boxes)
+
+
+def _leader(cell: int, leaders: dict[int, int]) -> int:
+    while leaders.get(cell, cell) != cell:
+        cell = leaders[cell]
+    return cell
