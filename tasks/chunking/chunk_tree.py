@@ -11,7 +11,8 @@ from docmill.tasks.context.model_context import ChunkLead
 from docmill.tasks.context.summary_sentences import most_central, prose_sentences
 from docmill.tasks.model.prompt import Prompt
 from docmill.tasks.split.parts.blocks import blocks
-from docmill.tasks.split.parts.part import Level, Part
+from docmill.tasks.split.parts.part import Part
+from docmill.tasks.split.parts.proposal import Level
 from docmill.tasks.split.parts.strategy_options import Optimize, Options
 from docmill.tasks.split.spans.cut_places import prose_cuts
 from docmill.tasks.split.spans.pieces import LINE, Piece, fit, merge

@@ -5,7 +5,7 @@ from dataclasses import dataclass, is_dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 from docmill.storage.plugins.origin import Origin, plugin_failed
-from docmill.tasks.split.parts.part import Level, Propose, Proposed, Split
+from docmill.tasks.split.parts.proposal import Level, Propose, Proposed, Split
 from docmill.tasks.split.parts.strategy_options import Options
 from docmill.tasks.split.spans.span import Span
 

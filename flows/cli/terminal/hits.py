@@ -149,7 +149,7 @@ def print_hits(store: "Store", query: str, hits: Sequence["Hit"], explain: bool,
 
 def _doubt(hits: Sequence["Hit"]) -> Iterator[str]:
     """Yield a line that says so if no hit is likely to answer: the relevance beside a hit compares it to others."""
-    from docmill.storage.snapshots.read.query_analysis import DOUBTFUL
+    from docmill.storage.search.rank.candidates.confidence import DOUBTFUL
 
     sure = max((hit.confidence for hit in hits if hit.confidence is not None), default=DOUBTFUL)
     if round(sure, 2) < DOUBTFUL:  # as it is shown

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from docmill.storage.errors import StoreError
 from docmill.storage.search.encode.api.api_address import is_api
-from docmill.storage.search.encode.api.embedding_server import Payer
+from docmill.storage.search.encode.api.payment import Payer
 from docmill.storage.search.encode.space import EmbeddingSpace
 from docmill.storage.snapshots.history import snapshots
 from docmill.storage.snapshots.history.folder import StoredSnapshot

@@ -7,13 +7,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
+from docmill.storage.search.rank.candidates.confidence import DOUBTFUL
 from docmill.storage.search.rank.candidates.hit import Hit
 from docmill.storage.snapshots.history.judgements import same_query
 from docmill.storage.snapshots.history.query_log import LoggedQuery
 from docmill.storage.snapshots.read.judging import JudgedPassage
 
-DOUBTFUL = 0.2
-"""Confidence of the best hit below which a query counts as not answered, as for `min_confidence` in the guides."""
 _ALIKE = 0.4
 """Cosine of a query and the middle of a group from which it belongs there. Of 29 queries about 7 subjects of an office,
 88 % of the pairs in a group are of one subject at .4, 83 % at .3 and 100 % at .5; 60, 78 and 54 % of such pairs are in

@@ -12,7 +12,8 @@ from itertools import pairwise
 from docmill.tasks.model.prompt import Prompt
 from docmill.tasks.split.general.recursive import split_recursive
 from docmill.tasks.split.general.sentences import sentences
-from docmill.tasks.split.parts.part import Part, Proposed
+from docmill.tasks.split.parts.part import Part
+from docmill.tasks.split.parts.proposal import Proposed
 from docmill.tasks.split.parts.strategy_options import Options
 from docmill.tasks.split.parts.usual_options import Recursive
 from docmill.tasks.split.spans.heading_leads import with_leads

@@ -1,17 +1,16 @@
 """Part: the input of a splitter: a document, or a stretch of one, such as a region or a section."""
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple, Self
+from typing import Self
 
 from docmill.storage.schema import Element, Parsed
 from docmill.tasks.counting.tokens import Tokens
 from docmill.tasks.split.parts.captions import Captions, bound_captions
 from docmill.tasks.split.parts.model_lookup import Lookup
 from docmill.tasks.split.parts.outline import Outline
-from docmill.tasks.split.spans.span import Span
 
 LEFT_OUT = frozenset({"front_matter", "furniture", "toc"})
 """Kinds of elements that are in no chunk: what says something of the document, and not for itself."""
@@ -121,23 +120,3 @@ class Part:
         """Return the elements, nested ones too, that begin within the part; the last may extend beyond it."""
         starts = self.index.starts
         return self.parsed.elements[bisect_left(starts, self.start) : bisect_left(starts, self.end)]
-
-
-Split = Callable[["Part", Any], list[Span]]
-
-
-class Proposed(NamedTuple):
-    """Spans, and the name of the strategy that made them, which differs from the requested one after a fallback."""
-
-    spans: list[Span]
-    strategy: str
-
-
-Propose = Callable[["Part", Any], Proposed]
-
-
-class Level(NamedTuple):
-    """Chunks below those of the level above, each of which is split as a part; `role` is their name."""
-
-    role: str
-    split: Split

@@ -145,15 +145,3 @@ class _OpenAIClient:
         told = openai.types.CreateEmbeddingResponse
         answer = self._client.post("/embeddings", body=body | {"encoding_format": "float"}, cast_to=told)
         return [one.embedding for one in answer.data], answer.usage.prompt_tokens if answer.usage else 0
-
-
-class Payer(Protocol):
-    """The purse and the ledger of a run, used from several threads."""
-
-    def admit(self, tokens: int) -> None:
-        """Reserve the cost of a request of at most so many tokens; raise `BudgetReached` if it is too much."""
-        ...
-
-    def settle(self, reserved: int, used: int) -> None:
-        """Write down an answered request: the tokens that were reserved, and those that the server counted."""
-        ...

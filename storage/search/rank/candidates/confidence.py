@@ -18,6 +18,8 @@ from docmill.storage.search.rank.candidates.search_options import Mode, SearchOp
 
 Floats = npt.NDArray[np.float64]
 
+DOUBTFUL = 0.2
+"""Confidence of the best hit below which a query counts as not answered, as for `min_confidence` in the guides."""
 FITTED: Mapping[Mode, tuple[float, ...]] = MappingProxyType(
     {
         "hybrid": (-8.6, 1.9, 2.4, 2.1, 3.6),

@@ -1,0 +1,28 @@
+"""Proposal: the spans of a strategy, the name of the strategy that made them, and the levels of chunks below them."""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from docmill.tasks.split.spans.span import Span
+
+if TYPE_CHECKING:
+    from docmill.tasks.split.parts.part import Part
+
+Split = Callable[["Part", Any], list[Span]]
+
+
+class Proposed(NamedTuple):
+    """Spans, and the name of the strategy that made them, which differs from the requested one after a fallback."""
+
+    spans: list[Span]
+    strategy: str
+
+
+Propose = Callable[["Part", Any], Proposed]
+
+
+class Level(NamedTuple):
+    """Chunks below those of the level above, each of which is split as a part; `role` is their name."""
+
+    role: str
+    split: Split
