@@ -50,6 +50,10 @@ def test_the_page_of_settings_names_every_key_variable_and_place_and_no_secret(p
     assert not [text for text in printed.values() if "never" in text.replace("always", "") and "seen" in text]
 
 
-def test_a_command_is_in_the_folder_of_its_group() -> None:
-    homes = {name: module.split(".")[0].title() for module, names in MODULES.items() for name in names}
-    assert homes == {name: title for title, names in GROUPS.items() for name in names}
+def test_the_commands_of_a_module_are_of_one_group_and_it_is_named_by_them() -> None:
+    grouped = {name: title for title, names in GROUPS.items() for name in names}
+    assert {name for names in MODULES.values() for name in names} == {*grouped}
+    for module, names in MODULES.items():
+        assert len({grouped[name] for name in names}) == 1, f"{module} has commands of several groups"
+        words = {*module.rpartition(".")[2].split("_")} - {"and", "group"}
+        assert words <= {*names} or module == "snapshots", f"{module} is named by none of its commands"
