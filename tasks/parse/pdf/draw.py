@@ -2,8 +2,9 @@
 
 import re
 from collections import defaultdict
-from collections.abc import Container, Iterator, Mapping
+from collections.abc import Callable, Container, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cache, partial
 from itertools import chain, pairwise
 from typing import Any
 
@@ -16,7 +17,7 @@ from docmill.tasks.parse.pdf.layout.text_columns import columns, join_rows
 from docmill.tasks.parse.pdf.list_marks import marker_of
 from docmill.tasks.parse.pdf.page_content import PageContent
 from docmill.tasks.parse.pdf.text.annotations import Link
-from docmill.tasks.parse.pdf.text.characters import HYPHEN, LEVEL, MARKED, RAISED, Vocabulary, joined, unmarked
+from docmill.tasks.parse.pdf.text.characters import HYPHEN, LEVEL, MARKED, RAISED, Vocabulary, joined, squeeze, unmarked
 from docmill.tasks.parse.pdf.text.line import TextLine, texts_to_join
 from docmill.tasks.parse.pdf.text.right_to_left import is_right_to_left
 from docmill.tasks.parse.pdf.text_blocks import PageBlock, blocks, connect, with_run_in_headings
@@ -287,13 +288,17 @@ def _counts(page: list[TextLine], row: list[int]) -> bool:
 
 
 def mark_tables(pages: list[list[Item]]) -> None:
-    """Mark the tables of contents: a line of their page names them, or they are nothing but texts and pages."""
+    """Mark the tables of contents.
+
+    A line of their page names them, the document has their titles as lines, or they are nothing but texts and pages.
+    """
+    said = cache(partial(_all_said, pages))
     for items in pages:
         tables = [item for item in items if isinstance(item, PageTable)]
         named = bool(tables) and any(map(_is_name, items))
         parts = named and _are_parts(tables)
         for table in tables:
-            table.contents = parts or _is_of_contents(table, named)
+            table.contents = parts or _is_of_contents(table, named, said)
 
 
 def _are_parts(tables: list[PageTable]) -> bool:
@@ -301,12 +306,22 @@ def _are_parts(tables: list[PageTable]) -> bool:
     return _lists_pages([row[-1] for table in tables for row in table.cells])
 
 
-def _is_of_contents(table: PageTable, named: bool) -> bool:
+def _is_of_contents(table: PageTable, named: bool, said: Callable[[], set[str]]) -> bool:
     first, last = ([row[side] for row in table.cells] for side in (0, -1))
     if named:
         return _lists_pages(first) or _lists_pages(last)
     bare = len(table.cells[0]) == 2 and not table.header_rows and not _numbers(first)
-    return bare and _lists_pages(last)
+    return _lists_pages(last) if bare else _rises(last) and _are_titles(table, said())
+
+
+def _all_said(pages: list[list[Item]]) -> set[str]:
+    return {squeeze(item.text) for items in pages for item in items if isinstance(item, TextLine)}
+
+
+def _are_titles(table: PageTable, said: set[str]) -> bool:
+    """Return whether what stands before the numbers of a table's rows is said elsewhere, with its own number or not."""
+    rows = [(squeeze("".join(row[:-1])), squeeze("".join(row[1:-1]))) for row in table.cells]
+    return sum(bool(said.intersection(filter(None, row))) for row in rows) >= _MOST_ROWS * len(rows)
 
 
 def _is_name(item: Item) -> bool:

@@ -153,6 +153,21 @@ def test_paragraphs_a_little_apart_are_told_by_the_distance_of_their_feet() -> N
     assert parts(read(pdf), "paragraph") == [" ".join(first), " ".join(second)]
 
 
+@pytest.mark.parametrize("titled", [True, False])
+def test_a_table_of_the_titles_and_pages_of_the_document_is_a_list_of_contents_without_a_name(titled: bool) -> None:
+    titles = ["Before you go up", "Foundation and mast", "Probes and wiring", "Troubleshooting"]
+    pdf = page()
+    for at, title in enumerate(titles):
+        for x, cell in ((60, str(at + 1)), (90, title), (500, str(at + 2))):
+            pdf.text(x, 740 - 20 * at, cell, 11)
+    for at, title in enumerate(titles):
+        pdf.add_page()
+        pdf.text(60, 740, f"{at + 1} {title if titled else 'Of the station'}", 16, "bold")
+        pdf.lines(60, 700, ["The station stands on a ridge, and a path leads up to it."])
+    (first, *_) = read(pdf).elements
+    assert first.kind == ("toc" if titled else "table")
+
+
 def test_a_cell_of_a_table_refers_to_a_footnote_too() -> None:
     pdf = page()
     pdf.lines(60, 800, LEFT)
