@@ -2,12 +2,14 @@
 
 import gc
 import os
+import pickle
 import signal
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
+from threading import Event
 from typing import Any
 
 import pytest
@@ -199,28 +201,26 @@ def test_searches_in_line_are_asked_together_and_a_wrong_one_fails_alone(
     served = OpenStores({"handbook": bench.root}, pool=pool).get()
     queries = ["undo", "", "grinds", "commit", "wheat", "reset"]
     with crowd(pool, served, monkeypatch), ThreadPoolExecutor(len(queries) + 1) as threads:
-        sizes, taken = [], pool._taken
+        (process,) = pool._ready
+        sizes, ask, go_on = [], process.ask, Event()
 
-        def counted(process: Any) -> Any:
-            together = taken(process)
-            sizes.append(len(together))
-            return together
+        def ask_later(request: bytes) -> Any:
+            sizes.append(len(pickle.loads(request)[3]))
+            assert go_on.wait(_WAIT_S)
+            return ask(request)
 
-        monkeypatch.setattr(pool, "_taken", counted)
-        os.kill(pool._ready[0].child.pid, signal.SIGSTOP)
-        try:
-            first = threads.submit(find, served, "mill")
-            wait_until(lambda: pool._under_way == 2 and not pool._line)
-            asked = [threads.submit(find, served, query) for query in queries]
-            wait_until(lambda: len(pool._line) == len(queries))
-        finally:
-            os.kill(pool._ready[0].child.pid, signal.SIGCONT)
+        monkeypatch.setattr(process, "ask", ask_later)
+        first = threads.submit(find, served, "mill")
+        wait_until(lambda: sizes == [1])
+        asked = [threads.submit(find, served, query) for query in queries]
+        wait_until(lambda: len(pool._line) == len(queries))
+        go_on.set()
         assert first.result()
         with pytest.raises(QueryError, match="empty"):
             asked[1].result()
         found = [[hit.uri for hit in one.result()] for one in asked if one is not asked[1]]
     assert found == [["git.md"], ["mill.md"], ["git.md"], ["mill.md"], ["git.md"]]
-    assert sizes[:2] == [4, 2]
+    assert sizes == [1, 4, 2]
 
 
 def test_an_idle_process_ends(bench: Workbench, monkeypatch: pytest.MonkeyPatch) -> None:

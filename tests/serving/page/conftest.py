@@ -4,6 +4,7 @@ import os
 import re
 import shutil
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -42,8 +43,12 @@ def tab(browser: Any) -> Any:
 
 
 @pytest.fixture
-def page(tab: Any) -> Iterator[Any]:
-    """A tab as a new one is, which must log no error and run nothing of a document, and of which nothing stays."""
+def page(tab: Any, tmp_path: Path) -> Iterator[Any]:
+    """A tab as a new one is, which must log no error and run nothing of a document, and of which nothing stays.
+
+    `tmp_path` stays until the tab has left it: a report loads its files ahead.
+    """
+    assert tmp_path
     problems: list[str] = []
     heard = {
         "console": lambda message: problems.append(message.text) if message.type in ("error", "warning") else None,
