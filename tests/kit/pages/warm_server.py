@@ -84,9 +84,11 @@ def serve(path: str, programs: str) -> None:
 
 def _begin(handlers: Handlers, connection: socket.socket) -> tuple[dict[str, Any], list[int]] | None:
     """Fork; return in the fork what the client asks for, and the files that it has open."""
-    size, files, _, _ = socket.recv_fds(connection, 4, _MOST_OPEN)
-    with connection.makefile("rb") as stream:
-        asked = marshal.loads(stream.read(int.from_bytes(size, "big")))
+    asked, files = _asked(connection)
+    if asked is None:
+        for number in (*files, connection.detach()):
+            os.close(number)
+        return None
     if (child := os.fork()) == 0:
         for number in (*handlers, connection.detach()):
             os.close(number)
@@ -96,6 +98,16 @@ def _begin(handlers: Handlers, connection: socket.socket) -> tuple[dict[str, Any
     # Our own child processes, which end with the process that starts them, are all started by `python -P`.
     _keep(handlers, connection.detach(), child, asked["parent"] if asked["arguments"][:1] == ["-P"] else os.getpid())
     return None
+
+
+def _asked(connection: socket.socket) -> tuple[dict[str, Any] | None, list[int]]:
+    """Return what a client asks for, None if it was killed before it had said so, and the files that it has open."""
+    files: list[int] = []
+    with contextlib.suppress(ConnectionError, EOFError, ValueError):
+        size, files, _, _ = socket.recv_fds(connection, 4, _MOST_OPEN)
+        with connection.makefile("rb") as stream:
+            return marshal.loads(stream.read(int.from_bytes(size, "big"))), files
+    return None, files
 
 
 def _keep(handlers: Handlers, asking: int, child: int, parent: int) -> None:
