@@ -75,11 +75,12 @@ def serve(path: str, programs: str) -> None:
     handlers: Handlers = {}
     handlers[listening.fileno()] = lambda: _begin(handlers, listening.accept()[0])
     while True:
-        for number in select.select([*handlers], [], [])[0]:
-            if asked := handlers.get(number, str)():
-                listening.detach()
-                _become(programs, *asked)
-                return
+        # One at a time: what one closes has a number that the next client may get.
+        number = select.select([*handlers], [], [])[0][0]
+        if asked := handlers[number]():
+            listening.detach()
+            _become(programs, *asked)
+            return
 
 
 def _begin(handlers: Handlers, connection: socket.socket) -> tuple[dict[str, Any], list[int]] | None:
