@@ -23,7 +23,7 @@ from typing import Any
 from weakref import WeakKeyDictionary, ref
 
 from docmill.flows.serving.search_process import FoundHits
-from docmill.storage.errors import QueryError, StoreError, Transient
+from docmill.storage.errors import ConfigError, QueryError, StoreError, Transient
 from docmill.storage.process.child_process import PYTHON
 from docmill.storage.process.processors import processors
 from docmill.storage.search.rank.candidates.hit import Hit
@@ -34,13 +34,13 @@ from docmill.tasks.work.pool.plain_json import Readers, Unreadable, decode
 _LOG = logging.getLogger("docmill.serving")
 _MOST = 4
 """Processes by default: each takes the memory of an open store and its model, and the server itself, which reads the
-requests and writes the answers, takes a fifth of the CPU of a search."""
+requests and writes the answers, takes a tenth of the CPU of a search."""
 _CROWD = 8
 """Searches in a row that find another one under way before a process is started: a page asks a few at once, then none
 for long, and a process takes seconds of CPU to start."""
 _TOGETHER = 4
-"""Searches that a process takes at once from the line. Their questions are encoded in one batch, at half the CPU of one
-after the other; of eight, no less. All are answered when the last one is."""
+"""Searches that a process takes at once from the line. Their questions are encoded in one batch, at .5 to .8 of the CPU
+of one after the other. More would save little, and all are answered when the last one is."""
 _IDLE_S = 60.0
 """Seconds without a search after which a process is ended."""
 _START_S = 120.0
@@ -62,7 +62,9 @@ class _NotThere(Exception):
 
 
 _found = Readers().of(list[FoundHits])
-_ERRORS: dict[str, type[Exception]] = {one.__name__: one for one in (_NotThere, QueryError, StoreError, Transient)}
+_ERRORS: dict[str, type[Exception]] = {
+    one.__name__: one for one in (_NotThere, ConfigError, QueryError, StoreError, Transient)
+}
 
 
 @dataclass(eq=False, slots=True)
