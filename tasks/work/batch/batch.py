@@ -1,4 +1,4 @@
-"""Batch: turn some files from bytes into staged chunks, and answer what splitting and contexts ask of models."""
+"""Batch: turn files from bytes into staged chunks, and get the model answers that splitting and contexts need."""
 
 import time
 from collections.abc import Callable, Iterable, Sequence
@@ -25,27 +25,27 @@ from docmill.tasks.work.document.work_item import WorkItem
 from docmill.tasks.work.pool.pool import shared_pool
 
 _LIGHT_BYTES = 128 << 10
-"""Bytes of a light batch. To start a worker takes 0.45 s of CPU time; 54 pages of 67 kB together take 0.3 s."""
-_PERHAPS_SCANNED = FORMATS["pdf"].suffixes | FORMATS["image"].suffixes  # OCR takes seconds for a page
+"""Most bytes of a light batch. Starting a worker takes 0.45 s of CPU time; 54 pages, 67 kB together, take 0.3 s."""
+_PERHAPS_SCANNED = FORMATS["pdf"].suffixes | FORMATS["image"].suffixes  # OCR takes seconds a page
 
 A = TypeVar("A")
 B = TypeVar("B")
 
 
 class Hands(Protocol):
-    """Calls a function with each of some items: the processes of a pool, or workers on other machines."""
+    """Applies a function to each item of a sequence, in the processes of a pool or on other machines."""
 
     def map(self, function: Callable[[A], B], items: Sequence[A], light: bool = False) -> Iterable[B | Rejected]:
-        """Return the results in order, each with the reason in its place if there is none."""
+        """Return one result for each item, in order; a failed item gives the reason instead."""
 
 
 Answering = Callable[[Hands, Sequence[WorkRequest], Sequence[WorkResult], LookupSources], list[WorkResult]]
-"""Returns the final results of requests, given the first ones and the sources of answers."""
+"""A function from requests, their first results and the sources of answers to the final results."""
 
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """The input of a batch; the task reads it from a file.
+    """The input of a batch, which the task reads from a file.
 
     `unpacks` are the orders that extract members of archives.
     """
@@ -62,8 +62,8 @@ class Order:
 class BatchDone:
     """A finished batch: its folder, when it began (seconds since 1970), its wall-clock seconds, and its counts.
 
-    `spent` are seconds of workers, which work side by side. `answering` are wall-clock seconds for answers of models,
-    and for splitting again with them.
+    `spent` adds up the seconds of all workers, which run in parallel. `answering` is the wall-clock time that model
+    answers took, and splitting again with them.
     """
 
     folder: Path
@@ -96,7 +96,7 @@ class FirstPass:
 
 
 def carry_out(task: Order, passwords: tuple[str, ...], answering: Answering) -> BatchDone:
-    """Process a batch whose files are in their places; `answering` answers what the documents ask of models."""
+    """Process a batch whose files are all present; `answering` gets the model answers that the documents need."""
     began = time.time()
     pool = shared_pool(task.recipe.limits)
     jobs = jobs_of(task, task.recipe.with_passwords(passwords))
@@ -104,7 +104,7 @@ def carry_out(task: Order, passwords: tuple[str, ...], answering: Answering) -> 
 
 
 def finish(task: Order, first: FirstPass, hands: Hands, answering: Answering) -> BatchDone:
-    """Answer what the documents of a batch ask after the first pass, and write the batch."""
+    """Get the answers that documents ask for after the first pass, and write the batch."""
     began, split = first.began, time.time()
     results = answering(hands, first.jobs, first.results, task.answering)
     answered = time.time()
@@ -115,7 +115,7 @@ def finish(task: Order, first: FirstPass, hands: Hands, answering: Answering) ->
         drafts,
         *_packs(results),
     )
-    # Unpacked members are copies, and an archive may hold more than the disk has room for.
+    # Unpacked members are copies, and an archive may unpack to more than the disk can hold.
     for work in task.works:
         if work.place:
             Path(work.path).unlink(missing_ok=True)
@@ -134,7 +134,7 @@ def finish(task: Order, first: FirstPass, hands: Hands, answering: Answering) ->
 
 
 def _packs(results: Sequence[WorkResult]) -> tuple[pa.Table, pa.Table]:
-    """Return the packs of the texts and of the pictures of documents that were parsed."""
+    """Return a pack with the texts and a pack with the pictures of the newly parsed documents."""
     new = [(one.document.text_key, one.parsed) for one in results if one.parsed is not None]
     return pack_texts(new), pack_figures(picture for _, parsed in new for picture in parsed.pictures)
 
@@ -152,7 +152,7 @@ def answer_all(
     """
     jobs, results = list(jobs), list(first)
     tried: set[object] = set()
-    # Each round may ask anew: a summary is of chunks whose cuts the round before has decided.
+    # Each round may ask new questions: a summary is of chunks that the previous round has cut.
     while waiting := _waiting(results, tried, task):
         tried.update(*(wants(one, task) for one in waiting.values()))
         answers = _answer_some(list(waiting.values()), task, encoding)
@@ -164,12 +164,12 @@ def answer_all(
 
 
 def _waiting(results: Sequence[WorkResult], tried: set[object], task: LookupSources) -> dict[int, WorkResult]:
-    """Return the documents, by index, that ask for anything not yet looked for."""
+    """Return the documents, by index, that ask for anything not yet tried."""
     return {i: one for i, one in enumerate(results) if not tried.issuperset(wants(one, task))}
 
 
 def wants(one: WorkResult, task: LookupSources) -> tuple[object, ...]:
-    """Return the texts that a document asks for, and the prompts that somebody answers."""
+    """Return the texts whose vectors a document needs, and its prompts that a model or OCR can answer."""
     return (*one.asked, *filter(task.takes, one.unsaid))
 
 
@@ -190,13 +190,13 @@ def mapped(hands: Hands, jobs: Sequence[WorkRequest]) -> list[WorkResult]:
 
 
 def _light(jobs: Sequence[WorkRequest]) -> bool:
-    """Return whether a worker processes all documents in less time than another one takes to start."""
+    """Return whether one worker can process all documents sooner than a second one could start."""
     slow = any(job.reader or (job.recipe.parse.ocr and suffix_of(job.work.uri) in _PERHAPS_SCANNED) for job in jobs)
     return not slow and sum(job.work.size for job in jobs) <= _LIGHT_BYTES
 
 
 def _naming_plugins(why: Rejected) -> Rejected:
-    """Return why a worker gave no answer; if plugins had the document, the message names them."""
+    """Return why a worker gave no answer; the message names the plugins that were at work, if any."""
     plugins = why.parser.partition(WITH)[2]
     return Rejected(why.reason, f"{why.message}, in the hands of {plugins}", why.parser) if plugins else why
 
@@ -220,14 +220,14 @@ def _answered(first: WorkResult, second: WorkResult) -> WorkResult:
 
 
 def _marked(one: WorkResult, task: LookupSources) -> WorkResult:
-    """Mark a document that lacks a reply, so that the next run splits it again: no plan looks for its chunks' key."""
+    """Change the chunk key of a document that lacks a reply, so that the next run splits it again."""
     if not any(map(task.takes, one.unsaid)):
         return one
     return replace(one, document=replace(one.document, chunk_key=key_of(one.document.chunk_key, "unsaid")))
 
 
 def jobs_of(task: Order, recipe: Recipe) -> list[WorkRequest]:
-    """Return the requests of a batch, with the parsed documents that are stored."""
+    """Return the requests of a batch, including the parsed documents that are already stored."""
     stored = [work.text_key for work in task.works if work.text_key]
     rows = Packs(task.text_packs).take(stored).to_pylist() if stored else []
     texts = dict(zip(stored, map(decode_parsed, rows), strict=True))
@@ -236,7 +236,7 @@ def jobs_of(task: Order, recipe: Recipe) -> list[WorkRequest]:
 
 
 def _draft_table(done: Sequence[WorkResult]) -> pa.Table:
-    # The same content under two suffixes is two works and one set of chunks.
+    # The same content under two suffixes is two work items, but one set of chunks.
     distinct = list({one.document.chunk_key: one for one in done}.values())
     columns = _key_columns(distinct)
     drafts = [draft for one in distinct for draft in one.drafts]
@@ -245,7 +245,7 @@ def _draft_table(done: Sequence[WorkResult]) -> pa.Table:
 
 
 def _key_columns(distinct: Sequence[WorkResult]) -> dict[str, list[Any]]:
-    """Return the columns with the owners of the drafts and the keys of their vectors.
+    """Return the columns that say which document each draft belongs to, and the keys of its vectors.
 
     A draft's own key comes first, followed by those of its parts.
     """

@@ -25,9 +25,9 @@ from docmill.tasks.work.batch.step_orders import load_order
 
 @dataclass(frozen=True, slots=True)
 class Embedding:
-    """What was embedded, or would be: the numbers of distinct texts and of their tokens.
+    """What was embedded, or would be: the number of distinct texts and of their tokens.
 
-    `seconds` is the time of the model; with `left`, some texts are not embedded yet.
+    `seconds` is the model's time. `left` says that some texts are not embedded yet.
     """
 
     texts: int
@@ -48,8 +48,8 @@ class Embedding:
 class EmbedOrder:
     """Finished batches to embed, the packs with existing vectors, and the pack to write.
 
-    `texts` are further packs of canonical texts, needed for `late` vectors. The order ends after `seconds`, or when
-    the run may pay for no more.
+    `texts` are further packs of canonical texts, needed for `late` vectors. Embedding stops after `seconds`, or when
+    the run's budget is used up.
     """
 
     batches: tuple[Batch, ...]
@@ -67,9 +67,9 @@ class EmbedOrder:
 
 @dataclass(frozen=True, slots=True)
 class Encoding:
-    """Where texts are encoded: `load` takes a model, its revision, `light` and `dtype`, as `load_encoder` does.
+    """Where texts are encoded. `load` takes a model, its revision, `light` and `dtype`, as `load_encoder` does.
 
-    `lanes` is how many portions the encoder takes side by side.
+    `lanes` is how many portions the encoder takes in parallel.
     """
 
     load: Callable[[str, str, int, str], DocumentEncoder] = load_encoder
@@ -78,7 +78,7 @@ class Encoding:
     def paid(
         self, model: str, revision: str, light: int, payment: Payment | None, dtype: str = FLOAT32
     ) -> DocumentEncoder:
-        """Return the encoder of a model, whose requests the run pays for."""
+        """Return the encoder of a model; its requests count against the run's budget."""
         encoder = self.load(model, revision, light, dtype)
         if payment is None:
             return encoder
@@ -91,7 +91,7 @@ HERE = Encoding()
 
 
 def embed_batches(order: Path, encoding: Encoding = HERE) -> Embedding:
-    """Write one pack with the vectors that the order's batches lack, or with some of them if the time is over."""
+    """Write one pack with the vectors that the order's batches lack, or with some of them if time runs out."""
     task = load_order(order, EmbedOrder)
     earlier = sorted(task.target.parent.glob("embeddings-*.parquet"))
     rows = in_turn(unembedded(task.batches, (*task.packs, *earlier)), task.late)
@@ -103,14 +103,14 @@ def embed_batches(order: Path, encoding: Encoding = HERE) -> Embedding:
 
 
 def timed(rows: pa.Table, done: Portions) -> Embedding:
-    """Return what was embedded of some rows."""
+    """Return how much of `rows` was embedded."""
     return replace(count(rows.slice(0, done.rows)), seconds=done.seconds, left=done.rows < rows.num_rows)
 
 
 def in_turn(rows: pa.Table, late: bool) -> pa.Table:
     """Return rows in the order in which to embed them.
 
-    Texts of similar length fill a batch of the model best. Late chunks that share a window are adjacent already.
+    Texts of similar length fill a model batch best. Late chunks that share a window are already adjacent.
     """
     return rows if late else rows.sort_by([("tokens", "descending")])
 
@@ -134,7 +134,7 @@ class _LateEncoding:
         self._encoder = encoder
 
     def encoded(self, rows: pa.Table) -> pa.Table:
-        """Return the pack of some rows."""
+        """Return rows of a pack with the late vectors of `rows`."""
         named = [self._text_keys[key] for key in rows.column("chunk_key").to_pylist()]
         windows = windows_of(rows.append_column("text_key", pa.array(named, pa.string())), self._texts)
         return _pack(rows, encode_windows(windows, self._encoder))

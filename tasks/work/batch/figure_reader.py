@@ -1,4 +1,4 @@
-"""Figure reader: the words that OCR reads in figures, each picture once by content; workers read side by side."""
+"""Figure reader: read the words in figures with OCR, each distinct picture once; workers read in parallel."""
 
 import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -16,14 +16,14 @@ from docmill.tasks.work.pool.limits import Limits
 from docmill.tasks.work.pool.pool import shared_pool
 
 _AT_ONCE = 16
-"""Pictures that are handed to workers together: 320 MB at most, and as many are lost if the run is killed."""
+"""Pictures handed to workers at a time: at most 320 MB, and the work that is lost if the run is killed."""
 
 
 @dataclass(frozen=True, slots=True)
 class FigureReading:
-    """How figures are read: the engine, its languages, the store that keeps what is read, and the bounds of workers.
+    """How figures are read: the engine, its languages, the store that keeps the words, and the limits of workers.
 
-    `run` names the run; one that only `counts` reads nothing.
+    `run` names the run. With `counts`, pictures are only counted, not read.
     """
 
     engine: str
@@ -35,7 +35,7 @@ class FigureReading:
 
     @property
     def key(self) -> str:
-        """Return the key of all that decides which words are read in a picture."""
+        """Return the key of everything besides the picture that decides which words are read."""
         return reading_key(self.engine, self.languages)
 
 
@@ -44,7 +44,7 @@ class FigureReader:
 
     def __init__(self, reading: FigureReading) -> None:
         self._reading = reading
-        self._lock = threading.Lock()  # two batches that show one picture must not both read it
+        self._lock = threading.Lock()  # two batches with the same picture must not both read it
         reading.folder.level(SHARED, REPLIES)
         root = reading.folder.root
         self._packs = Packs(sorted((root / REPLIES).glob("[!.]*.parquet")))
@@ -53,7 +53,7 @@ class FigureReader:
         self._journal = Journal(root, reading.run, reading.engine, "-ocr")
 
     def read(self, prompts: Sequence[Prompt], pictures: Pictures) -> dict[Prompt, Answer]:
-        """Return the words in the pictures that prompts name, "" for one without any; none while it only counts."""
+        """Return the words in the pictures that prompts name, "" if there are none; read no new ones if only counting."""
         keys = {prompt: key_of("reply", self._reading.key, list(prompt.identity)) for prompt in prompts}
         with self._lock:
             known = self._known(keys.values())
@@ -70,7 +70,7 @@ class FigureReader:
         return len(self._counted)
 
     def close(self) -> None:
-        """Put what was read where the next run finds it."""
+        """Save what was read, so that the next run finds it."""
         self._journal.close()
         if self._fresh:
             self._reading.folder.level(SHARED, REPLIES)
@@ -85,7 +85,7 @@ class FigureReader:
         }
 
     def _read(self, due: Mapping[str, str], pictures: Pictures) -> dict[str, Answer]:
-        from docmill.tasks.parse.pdf.scan import FigureScan, words_in  # with all that reads PDFs
+        from docmill.tasks.parse.pdf.scan import FigureScan, words_in  # loads the whole PDF reader
 
         own = self._reading
         found = {key: picture for key, name in due.items() if (picture := pictures(name)) is not None}
@@ -94,7 +94,7 @@ class FigureReader:
         for key, words in zip(found, read, strict=True):
             if isinstance(words, Rejected) and words.reason == "not_installed":
                 raise ConfigError(f"[chunk] read_figures: {words.message}")
-            # A picture that takes too long, or that OCR dies over, would do so each time.
+            # A picture that takes too long or crashes OCR would do so every time.
             text, why = ("", words.message) if isinstance(words, Rejected) else (words, "")
             self._journal.add(PaidCall("words", key, text, reason=why))
             self._fresh[key] = Answer(text)
@@ -114,7 +114,7 @@ def shared_reader(reading: FigureReading) -> FigureReader:
 
 
 def figures_read(run: str) -> int:
-    """Return how many pictures the reader of a run has read, or counted."""
+    """Return how many pictures the reader of a run has read or counted."""
     with _sharing:
         reader = _shared.get(run)
     return reader.count if reader else 0

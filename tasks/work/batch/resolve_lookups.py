@@ -1,7 +1,7 @@
-"""Resolve look-ups: get what splitters ask of models between two passes of the workers, each text and prompt once.
+"""Resolve look-ups: between two passes of the workers, get the model answers that splitters need, each only once.
 
-These vectors are in the same packs as those of chunks, addressed by content. So a second run finds all of them, and
-after an edit only new sentences are embedded.
+The vectors go into the same packs as those of chunks and are addressed by content. So a second run finds all of them,
+and after an edit only new sentences are embedded.
 """
 
 from collections.abc import Mapping, Sequence
@@ -36,7 +36,7 @@ _TOKENS = b"tokens"
 class LookupSources:
     """The packs with existing vectors, the pack to write, the embedding model, the language model, and who pays.
 
-    `figures` are the packs with the pictures that the store has, and `reading` says how OCR reads them, if it does.
+    `figures` are the packs with the store's pictures. `reading` says how OCR reads them; None if it does not.
     """
 
     packs: tuple[Path, ...]
@@ -49,7 +49,7 @@ class LookupSources:
     reading: FigureReading | None = None
 
     def takes(self, prompt: Prompt) -> bool:
-        """Return whether somebody answers a prompt: the language model, or OCR."""
+        """Return whether a prompt can be answered, by the language model or by OCR."""
         return (self.reading if prompt.by_ocr else self.asking) is not None
 
     @property
@@ -59,7 +59,7 @@ class LookupSources:
 
 
 class ModelQuestions(NamedTuple):
-    """What splitters ask of models: texts, whose vectors they want, and prompts; `pictures` are new ones, by key."""
+    """What splitters ask of models: vectors of texts, and replies to prompts. `pictures` are new pictures by key."""
 
     texts: Sequence[str]
     prompts: Sequence[Prompt] = ()
@@ -67,7 +67,7 @@ class ModelQuestions(NamedTuple):
 
 
 def answer(asked: ModelQuestions, task: LookupSources, encoding: Encoding = HERE) -> Lookup:
-    """Return the vectors of texts, and the replies to prompts that got one."""
+    """Return the vectors of the texts, and a reply for each prompt that got one."""
     texts, prompts, new = asked
     vectors = vectors_of(texts, task, encoding) if texts else {}
     stored = Packs(task.figures)
@@ -98,7 +98,7 @@ def vectors_of(texts: Sequence[str], task: LookupSources, encoding: Encoding = H
         encoder = encoding.paid(task.model, task.revision, 0, task.payment)
         table = pack_embeddings([key for key, _ in fresh], encoder.encode([text for _, text in fresh]))
         counter = counter_of(load_tokenizer(str(tokenizer_dir(task.model, task.revision))))
-        # In the pack itself: a run that is killed and gone on with still counts them.
+        # Kept in the pack itself, so that a run which is killed and resumed still counts them.
         tokens = sum(counter.counts([text for _, text in fresh])) + counter.special * len(fresh)
         target = _free(task.target)
         draft = target.with_name(TEMPORARY + target.name)
@@ -111,12 +111,12 @@ def vectors_of(texts: Sequence[str], task: LookupSources, encoding: Encoding = H
 
 
 def _free(path: Path) -> Path:
-    """Return the path, or one beside it if it is taken, for example by an earlier try."""
+    """Return the path, or a numbered one next to it if it is taken, for example by an earlier try."""
     taken = len(list(path.parent.glob(f"{path.stem}*")))
     return path.with_stem(f"{path.stem}-{taken}") if taken else path
 
 
 def asked_texts(folder: Path) -> Embedding:
-    """Count the texts that were embedded in a run because splitters asked for them."""
+    """Count the texts that a run embedded because splitters asked for them."""
     found = [pq.read_metadata(path) for path in folder.glob(f"{ASKED}*.parquet")]
     return Embedding(sum(one.num_rows for one in found), sum(int(one.metadata[_TOKENS]) for one in found))

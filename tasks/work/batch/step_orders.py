@@ -1,7 +1,7 @@
-"""Step orders: what a step is to do, as a file, so that a step takes a path wherever it runs.
+"""Step orders: what a step has to do, written to a file, so that a step takes only a path wherever it runs.
 
-An order is plain JSON, and its tables lie beside it as Arrow: nothing in staging can do more than be read. It holds no
-passwords, which stay in the memory of the process that runs; its steps are threads of that process, with Prefect too.
+An order is plain JSON with its tables next to it as Arrow, so reading staging never executes anything. Orders contain
+no passwords: these stay in the memory of the run's process. Its steps are threads of that process, also under Prefect.
 """
 
 import itertools
@@ -20,11 +20,11 @@ from docmill.tasks.work.pool.plain_json import Readers, Unreadable, decode, enco
 T = TypeVar("T")
 
 _passwords: dict[Path, tuple[str, ...]] = {}
-"""Those of the runs of this process, by the folder of each, for as long as it goes on."""
+"""Passwords of each run of this process by its folder, while the run lasts."""
 
 
 def save_order(order: Any, path: Path) -> Path:
-    """Write an order to a file, and its tables beside it; return its path."""
+    """Write an order to a file, with its tables next to it; return its path."""
     path.parent.mkdir(parents=True, exist_ok=True)
     count = itertools.count()
 
@@ -39,7 +39,7 @@ def save_order(order: Any, path: Path) -> Path:
 
 
 def load_order(path: Path, kind: type[T], known: Mapping[Any, type] | None = None) -> T:
-    """Read an order that this run has written; `known` are the classes behind fields that are typed as callables."""
+    """Read an order that this run has written; `known` gives the classes of fields that are typed as callables."""
 
     def beside(name: str) -> pa.Table:
         if not isinstance(name, str):
@@ -61,7 +61,7 @@ def _folder(name: object) -> StoreFolder:
 
 @contextmanager
 def passwords_at_hand(folder: Path, passwords: tuple[str, ...]) -> Iterator[None]:
-    """Keep the passwords of the run of a folder in memory for its steps, inside of the block."""
+    """Keep the passwords of a run in memory for its steps while the block runs; `folder` is the run's."""
     _passwords[folder] = passwords
     try:
         yield
@@ -70,7 +70,7 @@ def passwords_at_hand(folder: Path, passwords: tuple[str, ...]) -> Iterator[None
 
 
 def passwords_of(folder: Path) -> tuple[str, ...]:
-    """Return the passwords of the run of a folder; raise `ConfigError` in a process that is not its own."""
+    """Return the passwords of the run with this folder; raise `ConfigError` in any process but the run's own."""
     if folder not in _passwords:
         raise ConfigError(f"{folder}: carry out this order in the process of its run, which alone knows its passwords")
     return _passwords[folder]

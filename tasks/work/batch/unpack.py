@@ -1,4 +1,4 @@
-"""Unpack: lay out the members of archives that batches need, each archive once."""
+"""Unpack: extract the archive members that batches need, from each archive once."""
 
 import fcntl
 import json
@@ -29,7 +29,7 @@ class UnpackOrder:
 
 @dataclass(frozen=True, slots=True)
 class Laying:
-    """What one worker call gets: an order, the folder for its members, and the passwords, which no order holds."""
+    """The input of one worker call: an order, the folder for its members, and the passwords, which orders lack."""
 
     task: UnpackOrder
     folder: Path
@@ -37,31 +37,31 @@ class Laying:
 
 
 def lay(job: Laying) -> None:
-    """Lay the members that an order names; runs in a worker process."""
+    """Extract the members that an order names; runs in a worker process."""
     targets = {place: job.folder / name for place, name in job.task.wanted}
     extract(job.task.file, job.task.name, targets, replace(job.task.options, passwords=job.passwords))
 
 
 def unpack(orders: Sequence[Path], pool: Pool, passwords: tuple[str, ...] = ()) -> None:
-    """Carry out the orders that no other batch has carried out; return when all are.
+    """Carry out the orders that no other batch has carried out; return when all are done.
 
-    The first batch that needs a member unpacks everything requested from its archive. So an archive that can only be
-    read from its beginning is read once, not once a batch.
+    The first batch that needs a member unpacks everything requested from that archive. So an archive that can only be
+    read from the start is read once, not once a batch.
     """
     with ExitStack() as stack:
-        # Every batch takes the locks in the same order, so that no two wait for each other.
+        # All batches take the locks in the same order, so that no two can wait for each other.
         open_ends = [order for order in sorted(orders) if stack.enter_context(_begun(order))]
         jobs = [Laying(load_order(order, UnpackOrder), order.parent, passwords) for order in open_ends]
         for order, result in zip(open_ends, pool.map(lay, jobs), strict=True):
             why = [result.reason, result.message] if isinstance(result, Rejected) else []
-            # A failure is written down, too: the other batches must not try the same archive again.
+            # Failures are recorded as well, so that other batches do not try the same archive again.
             write_whole(order.parent / DONE, json.dumps(why).encode())
 
 
 @contextmanager
 def _begun(order: Path) -> Iterator[bool]:
-    """Lock an order, and yield whether it is still to be done."""
-    with order.open("rb+") as file:  # NFS and SMB grant an exclusive lock to a file that is open for writing only
-        # Waiting is right: another batch is unpacking what this one needs.
+    """Lock an order, and yield whether it still has to be done."""
+    with order.open("rb+") as file:  # NFS and SMB lock a file exclusively only if it is open for writing
+        # Blocking is right here: another batch is unpacking what this one needs.
         fcntl.flock(file, fcntl.LOCK_EX)
         yield not (order.parent / DONE).exists()

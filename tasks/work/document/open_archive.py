@@ -1,9 +1,9 @@
-"""Open archive: the worker calls that list the members of a file, and copy one of them."""
+"""Open archive: the worker calls that list the members of a file and copy one of them."""
 
 from dataclasses import dataclass
 from pathlib import Path
 
-# The memory limit of a worker is relative to the imports of its first call.
+# A worker's memory limit is counted on top of the imports of its first call.
 import docmill.tasks.work.document.process  # noqa: F401
 from docmill.storage.errors import Rejected
 from docmill.tasks.archive.archive_options import ArchiveOptions
@@ -14,7 +14,7 @@ from docmill.tasks.paths.local_file import LocalFile
 
 @dataclass(frozen=True, slots=True)
 class FileListing:
-    """The input of one worker call: a file that may hold others."""
+    """The input of one worker call: a file that may contain others."""
 
     file: LocalFile
     name: str

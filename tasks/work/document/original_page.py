@@ -1,4 +1,4 @@
-"""Original page: a page of the file that a document was read from, as a picture; one call in a worker process."""
+"""Original page: draw a page of the file that a document was read from; one call in a worker process."""
 
 import stat
 from contextlib import closing
@@ -20,9 +20,9 @@ from docmill.tasks.parse.pdf.text.pdfium_calls import address
 from docmill.tasks.work.document.preview import Taking, take
 
 _SCALE = 2.0
-"""Pixels a point: print of 6 points can be read on a screen, and a page of text takes 150 to 300 kB."""
-_MOST_PIXELS = 8_000_000  # of a picture: a page of A2 at this scale; larger ones, such as plans, are drawn coarser
-_LEAST_SCALE = 0.02  # below it, a page of a kilometre, nothing is to be seen
+"""Pixels a point: 6-point print is legible on a screen, and a page of text takes 150 to 300 kB."""
+_MOST_PIXELS = 8_000_000  # of a picture: an A2 page at this scale; larger pages, such as plans, are drawn coarser
+_LEAST_SCALE = 0.02  # a page a kilometre long; below that nothing can be made out
 _COLOURS = 64  # of a page with text and lines; photographs keep all of theirs
 
 
@@ -36,7 +36,7 @@ class PageLine:
 
 @dataclass(frozen=True, slots=True)
 class PagePicture:
-    """A page as a PNG file. `width` and `height` are those of the page in points, `pages` those of the document."""
+    """A page as a PNG file. `width` and `height` are in points; `pages` is the number of pages of the document."""
 
     number: int
     pages: int
@@ -47,7 +47,7 @@ class PagePicture:
 
 
 def draw_page(data: bytes, number: int, passwords: tuple[str, ...]) -> PagePicture:
-    """Draw a page of a PDF as it is displayed, counted from 1.
+    """Draw a page of a PDF as viewers display it; `number` counts from 1.
 
     Raise Rejected: `corrupt`, `encrypted`, `too_large`, or `unreadable` if there is no such page.
     """
@@ -65,7 +65,7 @@ def draw_page(data: bytes, number: int, passwords: tuple[str, ...]) -> PagePictu
 
 
 def _png(page: Any, points: float) -> bytes:
-    """Return a picture of a page whose area is given in square points."""
+    """Return the page as a PNG file; `points` is its area in square points."""
     from PIL import Image
 
     scale = min(_SCALE, sqrt(_MOST_PIXELS / max(points, 1.0)))
@@ -75,21 +75,21 @@ def _png(page: Any, points: float) -> bytes:
         picture = bitmap.to_pil().convert("RGB")
     sink = BytesIO()
     few = picture.getcolors(1 << 16)
-    if few is not None:  # text, lines and flat areas: a palette takes a third of the bytes
+    if few is not None:  # text, lines and flat areas: with a palette the file is a third as large
         picture = picture.quantize(_COLOURS, method=Image.Quantize.FASTOCTREE, dither=Image.Dither.NONE)
     picture.save(sink, "PNG", compress_level=6)
     return sink.getvalue()
 
 
 def _lines(page: Any, document: Any, number: int) -> tuple[PageLine, ...]:
-    """Return the lines of a page as the parser reads them; those of a table are not among them."""
+    """Return the lines of a page as the parser reads them, without those of tables."""
     sheet = read_sheet(address(page), address(document), number)
     return tuple(PageLine(one.text, sheet.box(one.box)) for one in sheet.items if isinstance(one, TextLine))
 
 
 @dataclass(frozen=True, slots=True)
 class PageRequest:
-    """A page of a PDF: of the file at `path`, or of its member `inner`, whose bytes must have the hash."""
+    """A page of the PDF at `path`, or of its member `inner`; the bytes of the PDF must have the hash."""
 
     path: Path
     inner: str
@@ -101,7 +101,7 @@ class PageRequest:
 
 
 def original_page(asked: PageRequest) -> PagePicture:
-    """Draw a page; raise Rejected if the file is not what the document was read from, or cannot be drawn."""
+    """Draw a page; raise Rejected if the file has changed since the document was read, or cannot be drawn."""
     data = _member(asked) if asked.inner else _bytes(asked.path, asked.max_bytes)
     if hash_bytes(data) != asked.content_hash:
         raise Rejected("unreadable", "its file was changed after it was read")
@@ -116,7 +116,7 @@ def _member(asked: PageRequest) -> bytes:
 
 
 def _bytes(path: Path, most: int) -> bytes:
-    """Return the bytes of a regular file: reading a pipe that took its place would wait for ever."""
+    """Return the bytes of a regular file; reading a pipe that took its place would block for ever."""
     try:
         status = path.stat()
         if not stat.S_ISREG(status.st_mode):

@@ -22,7 +22,7 @@ from docmill.tasks.split.parts.model_lookup import Lookup
 from docmill.tasks.work.document.recipe import Recipe
 
 _TOLD = 10
-"""Members of an archive to name in an error: enough to see how they are written."""
+"""Members of an archive to name in an error: enough to show how names are written."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,9 +37,9 @@ class Taking:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """A file to read: its bytes are at `path`; its type is detected from them and from `name`.
+    """A file to read. Its bytes are at `path`; its type is detected from them and from `name`.
 
-    `reader` is the one that the settings choose, or None.
+    `reader` is the reader that the settings choose, or None.
     """
 
     path: Path
@@ -51,7 +51,7 @@ class Reading:
 
 @dataclass(frozen=True, slots=True)
 class Read:
-    """The type, content and regions of a file; `reader` is the parser that read it, "" if docmill's default did."""
+    """The type, content and regions of a file; `reader` names the parser that read it, "" for docmill's default."""
 
     file_type: FileType
     parsed: Parsed
@@ -73,7 +73,7 @@ class Splitting:
 
 @dataclass(frozen=True, slots=True)
 class Resplitting:
-    """A parsed document to split as a recipe says, or, with a `route`, each of its regions by that one."""
+    """A parsed document to split as a recipe says or, if given, to split entirely by `route`."""
 
     uri: str
     file_type: FileType
@@ -112,15 +112,15 @@ def read(task: Reading) -> Read:
 
 
 def split(task: Splitting) -> tuple[list[Draft], tuple[str, ...]]:
-    """Return the chunks of a document, and the texts whose vectors its strategies missed."""
+    """Return the chunks of a document, and the texts whose vectors its strategies lacked."""
     tokenizer, lookup = load_tokenizer(task.tokenizer_dir), task.lookup
     return chunk_regions(task.parsed, task.routed, tokenizer, task.options, lookup), tuple(lookup.wanted)
 
 
 def resplit(task: Resplitting) -> tuple[list[Draft], tuple[str, ...]]:
-    """Return the chunks of a parsed document, and the texts whose vectors its strategies missed.
+    """Return the chunks of a parsed document, and the texts whose vectors its strategies lacked.
 
-    Raise Rejected `misrouted` if the document names a wrong route for itself.
+    Raise Rejected `misrouted` if the document's own front matter names an invalid route.
     """
     parsed, recipe = task.parsed, task.recipe
     regions = find_regions(parsed, task.file_type)

@@ -1,6 +1,6 @@
 """Process: turn one document from bytes into chunks in a worker process; nothing here imports Arrow.
 
-The files that a page shows are read with it, within bounds.
+The picture files that a page shows are read with it, within limits.
 """
 
 import json
@@ -42,7 +42,7 @@ _FACTS = ("key", "media_type", "width", "height", "bytes")
 
 
 def figure_rows(parsed: Parsed) -> tuple[dict[str, Any], ...]:
-    """Return a row of `FIGURE` for each figure of a document, in order."""
+    """Return a `FIGURE` row for each figure of a document, in order."""
     figures = [one for one in parsed.elements if one.kind == "figure"]
     captions = bound_captions(parsed).of if figures else {}
     return tuple(_row(parsed.text, one, captions.get(one.start_char)) for one in figures)
@@ -64,7 +64,7 @@ def _row(text: str, figure: Element, caption: Element | None) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class WorkRequest:
-    """The input of one worker call: the work, the recipe, the parsed document if stored, and answers of models."""
+    """The input of one worker call: the work, the recipe, the parsed document if stored, and model answers."""
 
     work: WorkItem
     recipe: Recipe
@@ -79,9 +79,9 @@ class WorkRequest:
 
 @dataclass(frozen=True, slots=True)
 class PhaseSeconds:
-    """Seconds that a worker spent on documents: to read and parse, to detect and route, to split and contextualize.
+    """Seconds that a worker spent on documents: reading and parsing, detecting and routing, splitting and contexts.
 
-    `ocr` are those of `parse` that went into documents of which OCR read pages.
+    `ocr` is the share of `parse` spent on documents in which OCR read pages.
     """
 
     parse: float = 0.0
@@ -96,10 +96,10 @@ class PhaseSeconds:
 
 @dataclass(frozen=True, slots=True)
 class WorkResult:
-    """The result of one worker call: the row, the chunks, the parsed document if it is new, and what it asks of models.
+    """The result of one worker call: the row, the chunks, the parsed document if new, and what it needs from models.
 
-    `keys` holds the vector keys of each chunk. While `asked` holds texts without vectors, or `unsaid` prompts without
-    replies, the chunks are not yet final.
+    `keys` has the vector keys of each chunk. `asked` are texts that lack vectors, `unsaid` prompts that lack replies;
+    until both are empty, the chunks are not final.
     """
 
     document: StagedDocument
@@ -126,14 +126,14 @@ def _processed(job: WorkRequest) -> WorkResult:
         file_type = FileType(job.work.format, job.work.language)
         announce(parser_name(file_type, job.reader))
         return _split(job, file_type, job.stored)
-    # The hashes are taken of these bytes: the files may have changed since the sources were listed.
+    # Hash the bytes just read: the files may have changed since the sources were listed.
     data = _read(job.work, job.recipe.max_file_bytes)
     work, pictures = read_pictures(replace(job.work, content_hash=hash_bytes(data), size=len(data)))
     try:
         file_type = detect_file_type(PurePosixPath(work.uri).name, data)
     except Rejected as why:
         return reject(work, why)
-    # Before the parser runs, as it may take the process down; the reject then names it.
+    # Announced before the parser runs, because it may crash the process; the reject then names it.
     parser = parser_name(file_type, job.reader)
     announce(parser)
     try:
@@ -141,7 +141,7 @@ def _processed(job: WorkRequest) -> WorkResult:
     except Rejected as why:
         return reject(work, why, parser)
     finally:
-        del data, pictures  # before the text is split: both together may exceed the memory limit for a large file
+        del data, pictures  # freed before splitting: for a large file, bytes and chunks together may exceed the limit
         release()
     return _split(replace(job, work=work), file_type, parsed)
 
@@ -162,7 +162,7 @@ def _split(job: WorkRequest, file_type: FileType, parsed: Parsed) -> WorkResult:
     except Rejected as why:
         return reject(work, why, parser_name(file_type, job.reader))
     document = _document(job, file_type, parsed, _RoutedDocument(whole, routed), len(drafts))
-    # A stored text need not travel back through the pipe.
+    # A stored text need not be sent back through the pipe.
     new = parsed if job.stored is None else None
     keys = vector_keys(parsed.text, drafts, recipe.chunk.late, recipe.space_id)
     spent = PhaseSeconds(detect=detected - began, chunk=perf_counter() - detected)
@@ -170,7 +170,7 @@ def _split(job: WorkRequest, file_type: FileType, parsed: Parsed) -> WorkResult:
 
 
 def _chunks(job: WorkRequest, file_type: FileType, parsed: Parsed, routed: Sequence[Routed]) -> list[Draft]:
-    """Return the chunks of routed regions; what becomes of the document from here on names the plugins at work."""
+    """Return the chunks of routed regions; announce the plugins at work, so that a reject names them."""
     recipe = job.recipe
     parser = WITH.join([parser_name(file_type, job.reader), *plugins_in(routed, recipe.chunk)])
     announce(parser)
@@ -181,7 +181,7 @@ def _chunks(job: WorkRequest, file_type: FileType, parsed: Parsed, routed: Seque
 
 
 class _RoutedDocument(NamedTuple):
-    """What a document as a whole is, and its routed regions."""
+    """The content type of a whole document, and its routed regions."""
 
     whole: Verdict
     routed: Sequence[Routed]
@@ -190,13 +190,13 @@ class _RoutedDocument(NamedTuple):
 def _document(
     job: WorkRequest, file_type: FileType, parsed: Parsed, judged: _RoutedDocument, chunks: int
 ) -> StagedDocument:
-    """Return the row of a document, given what it is and the number of its chunks."""
+    """Return the row of a document, given its detected types and the number of its chunks."""
     work, recipe = job.work, job.recipe
-    # A stored text keeps its key, also where the plugin that read it is gone.
+    # A stored text keeps its key, even if the plugin that read it is no longer installed.
     known = work.text_key if job.stored is not None else ""
-    # Each type once, in the order of the text, so that equal regions make equal rows.
+    # Each type once, in text order, so that equal regions make equal rows.
     content_types = tuple(dict.fromkeys(one.region.verdict.content_type for one in judged.routed))
-    # YAML has dates, which JSON lacks; sorted, equal metadata make equal rows.
+    # YAML has dates, which JSON lacks. Sorting makes equal metadata equal rows.
     metadata = json.dumps(parsed.metadata | _cover(parsed), ensure_ascii=False, default=str, sort_keys=True)
     content = content_of(work.content_hash, work.pictures)
     text_key = known or recipe.text_key(work.uri, content, file_type, metadata)
@@ -227,10 +227,10 @@ def _document(
 
 
 def _with_language(facts: Facts, file_type: FileType, parsed: Parsed) -> Facts:
-    """Return the facts of a document with the language of its words, unless it is source code or its words do not tell.
+    """Return the facts with the language detected from the text, unless it is source code or detection is unsure.
 
-    Files often state that of a template. What they state counts where docmill cannot tell that language from others,
-    and for its region.
+    Files often state the language of their template. The stated language is kept if docmill cannot distinguish it
+    from others, and if it only adds a region to the detected one.
     """
     stated = primary_tag(facts.lang)
     if file_type.language or (stated and stated not in READ_AS):
@@ -239,11 +239,11 @@ def _with_language(facts: Facts, file_type: FileType, parsed: Parsed) -> Facts:
     return facts if written in ("", _WRITTEN_AS.get(stated, stated)) else replace(facts, lang=written)
 
 
-_WRITTEN_AS = {"nb": "no", "nn": "no"}  # of two standards of one language, the words tell neither
+_WRITTEN_AS = {"nb": "no", "nn": "no"}  # two standards of one language, which detection does not distinguish
 
 
 def prose_of(parsed: Parsed) -> str:
-    """Return the text of a document without its code, whose words are of no language."""
+    """Return the text of a document without its code, which is in no natural language."""
     written, end = [], 0
     for element in parsed.elements:
         if element.kind == "code" and element.start_char >= end:
@@ -253,7 +253,7 @@ def prose_of(parsed: Parsed) -> str:
 
 
 def _cover(parsed: Parsed) -> dict[str, str]:
-    """Return what the metadata get of a document without a title."""
+    """Return the cover words to add to the metadata of a document without a title."""
     words = "" if parsed.title else cover(parsed)
     return {COVER: words} if words else {}
 
@@ -261,7 +261,7 @@ def _cover(parsed: Parsed) -> dict[str, str]:
 def _read(work: WorkItem, limit: int) -> bytes:
     try:
         with work.file.open() as file:
-            # A source need not know the size of what it lists, and a file may have grown since.
+            # A source may not know the size of what it lists, and a file may have grown since.
             size = max(work.size, os.fstat(file.fileno()).st_size)
             if size > limit:
                 raise Rejected("too_large", f"{size} bytes, the limit is {limit} (discover.max_file_bytes)")
@@ -273,14 +273,15 @@ def _read(work: WorkItem, limit: int) -> bytes:
 
 
 def reject(work: WorkItem, why: Rejected, parser: str = "") -> WorkResult:
-    """Return the result for a rejected document; `parser` had it when it was rejected."""
+    """Return the result for a rejected document; `parser` was reading it when it was rejected."""
     return WorkResult(rejected_row(work, why, parser), [], None)
 
 
 def read_pictures(work: WorkItem) -> tuple[WorkItem, dict[str, bytes]]:
-    """Return the pictures that a page shows by their names, and the work with the hashes of what was read.
+    """Return the work with the hashes of the pictures that the page shows, and the bytes of these pictures by name.
 
-    A picture that is gone, or cannot be read, has the hash "": the next run finds another one and reads the page again.
+    A picture that is gone or cannot be read has the hash "". When a later run finds another hash, it reads the page
+    again.
     """
     read, found = dict[str, bytes](), list[PictureBeside]()
     for one, data in _beside(work):
@@ -303,5 +304,5 @@ def _beside(work: WorkItem) -> Iterator[tuple[PictureBeside, bytes | None]]:
             yield replace(one, content_hash=""), None
             continue
         left -= len(data)
-        # Of a larger one the beginning says all that counts: that it is too large.
+        # A picture that is too large is not hashed: its first bytes show that it will not be used.
         yield one if len(data) > MAX_BYTES else replace(one, content_hash=hash_bytes(data)), data

@@ -1,26 +1,26 @@
-"""Recipe: everything besides a file's content that decides what the content becomes, and the keys made from it.
+"""Recipe: everything besides a file's content that determines its results, and the keys made from it.
 
-A key names a result. While a key stays the same, its result is taken from the store. This page says what
-invalidates what:
+A key names a result. While a key stays the same, its result is taken from the store. This table shows what each
+change invalidates:
 
-| what changes | what is done again | the key that changes |
+| what changes | what is redone | the key that changes |
 |---|---|---|
 | the content of a file | all of it | `work_key`, and with it all others |
-| a picture beside a page that the page shows | the same | `work_key`, and with it all others |
+| a picture file that a page shows | the same | `work_key`, and with it all others |
 | the suffix of a name, where it decides the type | all of it | `work_key` |
 | the version of a parser, or an option of [parse] that the parser reads | parsing and what follows | `text_key` |
 | the reader that [[parse.readers]] chooses, its options, the version of its plugin | the same | `text_key` |
 | the engine of OCR, its version, `ocr_languages` | the same, for documents with scanned pages | `text_key` |
-| a plugin that reads files of a suffix which no other part of docmill knew | the same | `text_key` |
+| a plugin that reads a suffix unknown to docmill itself | the same | `text_key` |
 | the route: strategy, options, contextualizer | splitting from the stored text, and what follows | `chunk_key` |
 | the version of a strategy, a contextualizer or their plugin, the tokenizer, a size | the same | `chunk_key` |
-| the embedding or the language model, for strategies that ask it | the same | `chunk_key` |
+| the embedding or the language model, for strategies that use it | the same | `chunk_key` |
 | the embedding model | vectors alone | `docmill.storage.keys.embedding_key` |
-| nothing but the path, the time or the order of files | nothing | none |
+| only the path, the time or the order of files | nothing | none |
 
-A rejected file is tried again once its content changes, or its `attempt_key`: the version of its parser, the options
-of [parse], its reader, and what its reason depends on. If a plugin failed on it, the key covers the routes and the
-plugins, too.
+A rejected file is tried again once its content or its `attempt_key` changes. The key covers the version of its parser,
+the options of [parse], its reader, and whatever its reason depends on; if a plugin failed on the file, also the routes
+and the plugins.
 """
 
 import json
@@ -48,19 +48,19 @@ from docmill.tasks.split.syntax.grammars import absent
 from docmill.tasks.work.pool.limits import Limits
 
 _LIMITING = ("passwords", "max_characters", "max_unpacked_bytes", "pictures")
-"""Options of parsing that decide whether a document is read, and not how; and what belongs to one document."""
+"""Parse options that decide whether a document can be read but not how, and options that belong to one document."""
 _REMEMBERED = 1 << 14
-"""Keys of each kind that a process keeps for its next run, in 7 MB: those of so many documents take 0.1 s to make."""
+"""Keys of each kind that a process keeps for its next run, in 7 MB; computing that many takes 0.1 s."""
 _PROGRAMS = ("pandoc", "soffice", "libreoffice", "tesseract", "readpst")
 _PACKAGES = ("unstructured", RAPIDOCR)
-"""Programs that parsers start, and packages of extras; a rejected file that needs one is tried again with it."""
+"""Packages of extras. A rejected file that needs one, or one of the programs above, is retried once it is installed."""
 WITH = " with "
-"""What stands in the name of a rejected document's parser before each plugin that had it."""
+"""Separates the parser of a rejected document from the plugins that worked on it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
-    """Everything besides a file's content that determines its chunks; and `keys`, those of [metadata], no chunk."""
+    """Everything besides a file's content that determines its chunks. `keys`, from [metadata], affects no chunk."""
 
     parse: ParseOptions
     chunk: ChunkOptions
@@ -79,22 +79,22 @@ class Recipe:
     _usual: dict[str, tuple[tuple[str, str], ...]] = field(default_factory=dict, compare=False, repr=False)
 
     def with_passwords(self, passwords: tuple[str, ...]) -> "Recipe":
-        """Return the recipe with other passwords to try; what lies on disk has none."""
-        # Recipes are written into orders on disk, where passwords must not lie; each process adds them again.
+        """Return the recipe with these passwords to try; a recipe on disk has none."""
+        # Recipes are written into orders on disk, where passwords must not be; each process adds them again.
         parse, archives = replace(self.parse, passwords=passwords), replace(self.archives, passwords=passwords)
         return replace(self, parse=parse, archives=archives)
 
     def attempt_key(self, reason: str, parser: str, uri: str = "") -> str:
-        """Return the key that keeps a rejected file from being tried again while it is the same.
+        """Return the key of an attempt to read a file; a rejected file is not tried again while it stays the same.
 
-        It depends on the version of the file's parser, or of all parsers if none was reached, on the reader that the
-        settings choose for `uri`, and on the causes of the reason.
+        It covers the version of the file's parser, or of all parsers if none was reached, the reader that the settings
+        choose for `uri`, and whatever the reason depends on.
         """
         form = FORMATS.get(parser.split(" ")[0])
-        # A new version of any parser may be the one that takes a file which none has taken so far.
+        # A new version of any parser may be able to read a file that none could read so far.
         versions = {each.name: each.version for each in (FORMATS.values() if form is None else [form])}
         how = {name: value for name, value in asdict(self.parse).items() if name not in _LIMITING}
-        if self.parse.ocr_engine == TESSERACT:  # as it was the only one
+        if self.parse.ocr_engine == TESSERACT:  # keys from the time when it was the only engine remain valid
             del how["ocr_engine"]
         cause = _CAUSES.get(reason, _nothing)(self)
         plugins = [self._chunkers_key()] if WITH in parser else []
@@ -102,9 +102,9 @@ class Recipe:
         return key_of("attempt", FILE_TYPE_VERSION, LISTING_VERSION, versions, (how, *cause), *plugins)
 
     def text_key(self, uri: str, content: FileContent, file_type: FileType, metadata: str = "") -> str:
-        """Return the key of the canonical text of some content, or "" if nothing that is installed reads its format.
+        """Return the key of the canonical text of some content, or "" if no installed parser reads its format.
 
-        `metadata` is that of its document: OCR is part of the key only if it read pages or would.
+        `metadata` is the document's: OCR is part of the key only if it read pages or would.
         """
         return self._text_key(uri, content, file_type, may_be_scanned(file_type, metadata))
 
@@ -121,16 +121,16 @@ class Recipe:
     def is_current(
         self, uri: str, content: FileContent, file_type: FileType, text_key: str, metadata: str = ""
     ) -> bool:
-        """Return whether the parsers of today would make the text that is stored under a key.
+        """Return whether today's parsers would make the text that is stored under `text_key`.
 
-        A document whose plugin is gone keeps its text: nothing can be put in its place. One without scanned pages may
-        have the key of one with them, as all PDFs of older stores with `ocr = true` do.
+        A document whose plugin is gone keeps its text, because nothing can replace it. A document without scanned pages
+        may have the key of one with them: older stores with `ocr = true` gave it to all PDFs.
         """
         own = self.text_key(uri, content, file_type, metadata)
         return own in (text_key, "") or text_key == self._text_key(uri, content, file_type, True) != own
 
     def work_key(self, uri: str, content: FileContent, text_key: str) -> str:
-        """Return the key that files of equal content, type and route share."""
+        """Return the key shared by files of equal content, type and route."""
         route = self.routes.route(uri, "")
         named = [route.contextualizer] if route.contextualizer else []
         split = [part for one in route.ensemble for part in (one.strategy, dict(one.options))]
@@ -140,17 +140,17 @@ class Recipe:
         return key_of("work", content.hash, suffix_of(uri), text_key, *split, *named, *read, *shown)
 
     def chunk_key(self, text_key: str, uri: str, content_types: Iterable[str], metadata: str) -> str:
-        """Return the key of the chunks of a canonical text with regions of some types; `metadata` is its row's."""
+        """Return the key of the chunks of a canonical text, given the types of its regions and its metadata as JSON."""
         kinds = {*content_types}
         try:
             chunkers = self._chunkers_of(kinds, uri, json.loads(metadata) if OWN_KEY in metadata else {})
         except ConfigError as error:  # the document's front matter has become invalid
             return key_of("no chunks", text_key, str(error))
-        # Once a grammar is installed, code that was split without one is split again.
+        # Code that was split without a grammar is split again once the grammar is installed.
         return _chunk_key(text_key, chunkers, (absent(),) if "code" in kinds and absent() else ())
 
     def _chunkers_of(self, kinds: Iterable[str], uri: str, said: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
-        """Return each content type with the key of its chunker, sorted; `said` are the metadata of the document."""
+        """Return each content type with the key of its chunker, sorted; `said` is the document's metadata."""
         usual = "" if said or self.routes.minds_paths else " ".join(sorted(kinds))
         if usual in self._usual:
             return self._usual[usual]
@@ -161,11 +161,11 @@ class Recipe:
         return chunkers
 
     def _chunkers_key(self) -> str:
-        """Return the key of all routes and all plugins: one of them may do better with a document."""
+        """Return the key of all routes and plugins; a new one of either may succeed with a rejected document."""
         return key_of("chunkers", [self._chunker_key(route) for route in self.routes.every()], _plugins())
 
     def _readers_key(self, uri: str, unread: bool) -> list[Any]:
-        """Return the reader of a uri, and for a file that none of our parsers has read, those of all plugins."""
+        """Return the key parts of the reader of a uri and, if no parser was reached, of all reader plugins."""
         reader = self.readers.chosen(uri)
         own = [["read", *reader.spelled(), reader.readable()]] if reader else []
         others = [str(one) for one in plugged()] if unread else []
@@ -214,7 +214,7 @@ def _installed(_recipe: Recipe) -> tuple[Any, ...]:
 
 
 def installed() -> list[str]:
-    """Return which of the programs and packages that some formats need are on this machine."""
+    """Return which of the programs and packages that some formats need are installed on this machine."""
     return [name for name in _PROGRAMS if shutil.which(name)] + [name for name in _PACKAGES if find_spec(name)]
 
 
@@ -230,11 +230,11 @@ _CAUSES: dict[str, Callable[[Recipe], tuple[Any, ...]]] = {
     "timeout": lambda recipe: (recipe.limits.timeout_s,),
     "memory": lambda recipe: (recipe.limits.memory_mb,),
 }
-"""What a reason depends on besides the parser: when it changes, the document may pass."""
+"""What each reason depends on besides the parser; when that changes, the document may succeed."""
 
 
 def suffix_of(uri: str) -> str:
-    """Return the part of a name that may tell a file's type: its suffix, or the whole name if it has none."""
+    """Return the part of a name that may show a file's type: its suffix, or the whole name if it has none."""
     name = uri.rpartition("/")[2]
     dot = name.rfind(".")
     return (name[dot:] if 0 < dot < len(name) - 1 else name).lower()

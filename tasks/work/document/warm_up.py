@@ -1,4 +1,4 @@
-"""Warm-up: read made-up documents, so that a worker has loaded what the first real ones need before they come."""
+"""Warm-up: read made-up documents, so that a worker has loaded its parsers before the first real documents arrive."""
 
 from docmill.tasks.counting.counter import counter_of
 from docmill.tasks.counting.tokens import load_tokenizer
@@ -12,11 +12,11 @@ _SAMPLES = {
     "markdown": ("mill.md", "# Mill\n\nGrain is *ground* here.\n"),
     "html": ("mill.html", "<!DOCTYPE html><html><head><title>Mill</title></head><body><p>Grain.</p></body></html>\n"),
 }
-"""A document of each of some formats: those that come in great numbers, and are read in a moment once all is loaded."""
+"""A sample of each format that is common, and fast to read once its parser is loaded."""
 
 
 def warm_up(names: str, tokenizer: str) -> None:
-    """Load what files of these names need, parted by slashes, and the tokenizer of the folder `tokenizer`, or none."""
+    """Load the parsers for file names, which are separated by slashes, and the tokenizer in a folder, unless ""."""
     if tokenizer:
         counter_of(load_tokenizer(tokenizer))
     for form in sorted({format_of_name(name) for name in names.split("/")} & _SAMPLES.keys()):

@@ -1,4 +1,4 @@
-"""Work item: content to process, and the row of a document that is rejected."""
+"""Work item: content to process, and the row of a rejected document."""
 
 from dataclasses import dataclass
 
@@ -11,11 +11,11 @@ from docmill.tasks.work.document.recipe import suffix_of
 
 @dataclass(frozen=True, slots=True)
 class WorkItem:
-    """Content to process; files of equal content and route share one work and its `key`.
+    """Content to process; files of equal content and route share one item and its `key`.
 
-    `text_key` is set if the canonical text is already stored. `uri` gives the suffix and the route. `place` is the path
-    of a member in the archive at `path`; once it is unpacked, `path` is that of the member. `reach` is where `path` may
-    lead. `pictures` are those beside the file that it shows.
+    `text_key` is set if the canonical text is already stored. `uri` gives the suffix and the route. `place` locates a
+    member in the archive at `path`; once it is unpacked, `path` is that of the member. `reach` limits where links in
+    `path` may lead. `pictures` are the picture files that the document shows.
     """
 
     key: str
@@ -32,12 +32,12 @@ class WorkItem:
 
     @property
     def file(self) -> LocalFile:
-        """The file that is read."""
+        """The file to read."""
         return LocalFile(self.path, self.reach)
 
 
 def rejected_row(work: WorkItem, why: Rejected, parser: str = "") -> StagedDocument:
-    """Return the row of a rejected document; `parser` had it when it was rejected."""
+    """Return the row of a rejected document; `parser` was reading it when it was rejected."""
     return StagedDocument(
         work_key=work.key,
         content_hash=work.content_hash,

@@ -7,9 +7,9 @@ from docmill.storage.errors import ConfigError
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What a pool may use: worker processes, wall clock seconds a document, megabytes a worker.
+    """What a pool may use: worker processes, wall-clock seconds a document, megabytes a worker.
 
-    The memory limit is on address space beyond what the worker's own imports take.
+    The memory limit counts address space beyond what the worker's own imports take.
     """
 
     workers: int

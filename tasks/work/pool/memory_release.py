@@ -1,7 +1,7 @@
-"""Memory release: return the memory that one document took to the system.
+"""Memory release: give the memory that a document took back to the system.
 
-glibc keeps freed memory between blocks still in use: a worker that has read one large document would stay as large for
-all the small ones that follow.
+glibc keeps freed memory that is between blocks still in use, so a worker that has read one large document would stay
+that large for all small ones that follow.
 """
 
 import resource
@@ -11,19 +11,19 @@ from docmill.storage.process.malloc_tuning import give_back
 from docmill.tasks.parse.decode import forget_statistics
 
 _MODEST = 120 << 20
-"""Bytes below which nothing is returned: little more than the imports of a worker take, so hardly anything is free."""
+"""Bytes below which nothing is released: a worker's imports take little less, so hardly anything is free."""
 _LARGE = 140 << 20
-"""Bytes above which the tables of encodings are freed as well; reading them again costs more than returning memory."""
+"""Bytes above which the encoding tables are freed as well; loading them again costs more than a release."""
 _STEP = 2 << 20
-"""Bytes of growth between two releases: each takes time, and most documents leave nothing behind."""
+"""Bytes of growth between two releases: a release takes time, and most documents leave nothing behind."""
 _after = 0
 """Memory of this process after the last release; a worker is one process, so this is global."""
 
 
 def release() -> None:
-    """Return free memory if this process takes more than 120 MB and has grown by 2 MB since the last call.
+    """Release free memory if this process takes more than 120 MB and has grown by 2 MB since the last release.
 
-    If it still takes more than 140 MB, the rarely used tables for detecting encodings are freed, too.
+    If it still takes more than 140 MB, the rarely used tables for detecting encodings are freed as well.
     """
     global _after
     if resident() <= max(_MODEST, _after + _STEP):

@@ -1,7 +1,7 @@
-"""Messages: what a worker says to the process in charge, which takes it for the words of a stranger.
+"""Messages: what a worker sends to its parent process, which does not trust it.
 
-The parser of a hostile document may have taken the worker over. So a message is plain JSON, of the type that the
-function which the worker was asked to call returns; it has so many bytes at most, and comes in time or not at all.
+A hostile document may have taken over the worker through its parser. So a message is plain JSON of the type that the
+requested function returns, has a maximum size, and must arrive before a deadline.
 """
 
 import os
@@ -20,21 +20,21 @@ if TYPE_CHECKING:
     from multiprocessing.connection import Connection
 
 MAX_ANSWER = 400 << 20
-"""Bytes of an answer, which the parent holds besides the object made of it; its own memory has no limit."""
-_ENVELOPE = 1 << 10  # bytes, more than what stands around an answer
+"""Most bytes of an answer. The parent keeps them together with the decoded object, and has no memory limit itself."""
+_ENVELOPE = 1 << 10  # bytes: more than an answer's wrapping takes
 _LENGTH = struct.Struct("!Q")
 _AT_ONCE = 256 << 10  # bytes: a little more than a pipe holds
 
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """What a worker says of the document at hand before it has an answer: the parser that it calls."""
+    """What a worker reports before it has an answer: the parser that it is about to call."""
 
     parser: str
 
 
 def note(parser: str) -> bytes:
-    """Return the message that a parser is called."""
+    """Return the message that a parser is about to be called."""
     return encode(("note", [parser]))
 
 
@@ -44,7 +44,7 @@ def refusal(why: Rejected) -> bytes:
 
 
 def answer(value: object) -> bytes:
-    """Return the message with what a function has returned; raise `Rejected` where that is too large."""
+    """Return the message with a function's result; raise `Rejected` if it is too large."""
     message = encode(("answer", value))
     if len(message) > MAX_ANSWER:
         raise Rejected("too_large", f"{len(message)} bytes of text and elements, the limit is {MAX_ANSWER}")
@@ -53,7 +53,7 @@ def answer(value: object) -> bytes:
 
 @cache
 def message_reader(function: Callable[..., Any]) -> Reader:
-    """Return the reader of all that a worker may say while it calls a function; that says what it returns."""
+    """Return the reader of every message that a worker may send while it calls `function`."""
     hints = get_type_hints(function)
     if "return" not in hints:
         raise TypeError(f"{function.__qualname__} does not say what it returns")
@@ -74,7 +74,7 @@ def message_reader(function: Callable[..., Any]) -> Reader:
 
 _reason = Readers().of(tuple[str, str, str])
 greeting = Readers().of(tuple[str, tuple[str]])
-"""Reads the note of a worker that is ready."""
+"""Reads the note by which a worker says that it is ready."""
 
 
 def _rejected(data: Any) -> Rejected:
@@ -93,26 +93,26 @@ def send(pipe: "Connection", message: bytes) -> None:
 
 
 def receive(pipe: "Connection", read: Reader, deadline: float) -> Any:
-    """Return what the next message says; `deadline` is by the monotonic clock.
+    """Return the content of the next message; `deadline` is on the monotonic clock.
 
-    Raises `TimeoutError` where it is not whole by then, `EOFError` or `ConnectionError` at the end of the pipe, and
-    `Unreadable` where the reader does not take it, or it is too long.
+    Raise `TimeoutError` if it is not complete by then, `EOFError` or `ConnectionError` at the end of the pipe, and
+    `Unreadable` if it is too long or the reader refuses it.
     """
     (length,) = _LENGTH.unpack(_take(pipe, _LENGTH.size, deadline))
-    # Before anything is read of it: the length is the worker's word.
+    # Checked before reading on: the worker may have sent any length.
     if length > MAX_ANSWER + _ENVELOPE:
         raise Unreadable(f"it has {length} bytes, the limit is {MAX_ANSWER}")
     return decode(_take(pipe, length, deadline), read)
 
 
 def _take(pipe: "Connection", count: int, deadline: float) -> bytes:
-    """Return the next bytes of a pipe; so many are taken in only as they come, not as they are announced."""
+    """Return the next `count` bytes of a pipe. Memory is allocated as they arrive, not as announced."""
     ready, parts = select.poll(), []
     ready.register(pipe.fileno(), select.POLLIN)
     while count:
         if not ready.poll(max(0.0, deadline - time.monotonic()) * 1000):
             raise TimeoutError
-        # Not `Connection.recv`: it waits for ever for a message that is announced and never comes.
+        # Not `Connection.recv`, which would wait for ever for a message that is announced but never sent.
         part = os.read(pipe.fileno(), min(count, _AT_ONCE))
         if not part:
             raise EOFError

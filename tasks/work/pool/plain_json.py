@@ -1,8 +1,8 @@
-"""Plain JSON: values as text that can only become values of the type that its reader asks for.
+"""Plain JSON: values as text that can only be decoded to the type that the reader expects.
 
-The text names no class and no function. A dataclass or a NamedTuple is the list of its fields, a path its name, bytes
-are base64, a set is a list. `Reader`s are made from type hints: `Any` is what JSON knows, all else is checked on the
-way in. A field whose name begins with `_` is a cache, and left out.
+The text names no class and no function. A dataclass or a NamedTuple becomes the list of its fields, a path its name,
+bytes base64, a set a list. `Reader`s are made from type hints: `Any` accepts any JSON value, everything else is
+checked when it is decoded. A field whose name begins with `_` is a cache and is left out.
 """
 
 import json
@@ -19,25 +19,25 @@ Reader = Callable[[Any], Any]
 Writer = Callable[[Any], object]
 
 _INTEGERS = range(-(1 << 63), 1 << 63)
-"""What a column of a table can hold; Python reads any number of digits."""
+"""The range of a table column; Python itself would read any number of digits."""
 _SHOWN = 80  # characters of a value that an error quotes
 
 
 class Unreadable(ValueError):
-    """A text is no plain JSON, or not of the type that was asked for."""
+    """A text is not plain JSON, or not of the expected type."""
 
 
 def encode(value: object, others: Mapping[type, Writer] | None = None) -> bytes:
-    """Return a value as plain JSON; `others` write types that this does not know.
+    """Return a value as plain JSON; `others` write types that are not built in.
 
-    Raise `TypeError` for what has no such form, or is a secret.
+    Raise `TypeError` for a value that has no such form, or is secret.
     """
     encoder = _encoder({**_WRITTEN, **others}, tuple(others)) if others else _ENCODER
     return encoder.encode(value).encode("utf-8", "surrogatepass")
 
 
 def decode(data: bytes, read: Reader) -> Any:
-    """Return the value in a text; raise `Unreadable` for one that the reader does not take."""
+    """Return the value that a text encodes; raise `Unreadable` if the reader refuses it."""
     try:
         return read(json.loads(data.decode("utf-8", "surrogatepass")))
     except Unreadable:
@@ -47,10 +47,10 @@ def decode(data: bytes, read: Reader) -> Any:
 
 
 def _encoder(writers: Mapping[type, Writer], taken: tuple[type, ...] = ()) -> json.JSONEncoder:
-    """Return an encoder with these writers; of dataclasses it asks those that are `taken`."""
+    """Return an encoder with these writers; it uses them for a dataclass only if that is in `taken`."""
 
     def plain(value: object) -> object:
-        """Return what JSON knows for what it does not know."""
+        """Return the JSON form of a value that the encoder does not know itself."""
         own: type = type(value)
         if hasattr(value, "__dataclass_fields__") and not isinstance(value, taken):
             return _row_of(own)(value)
@@ -59,7 +59,7 @@ def _encoder(writers: Mapping[type, Writer], taken: tuple[type, ...] = ()) -> js
                 return written(value)
         raise TypeError(f"no plain form for {repr(value)[:_SHOWN]}")
 
-    # Lone surrogates survive unescaped: an escaped pair of them would come back as one character.
+    # Not escaped, so that lone surrogates survive: an escaped pair would come back as one character.
     return json.JSONEncoder(ensure_ascii=False, check_circular=False, separators=(",", ":"), default=plain)
 
 
@@ -73,7 +73,7 @@ def _written_fields(kind: Any) -> list["Field[Any]"]:
 
 @cache
 def _row_of(kind: type) -> Callable[[Any], object]:
-    """Return what takes the fields of a dataclass, those marked as secret only while they are empty."""
+    """Return a function that gets the written fields of a dataclass; it raises if a secret one is set."""
     written = _written_fields(kind)
     names = [one.name for one in written]
     secret = [one.name for one in written if one.metadata.get("secret")]
@@ -88,15 +88,15 @@ def _row_of(kind: type) -> Callable[[Any], object]:
 
 
 class Readers:
-    """Makes readers from type hints; `others` are readers of types that plain JSON does not know."""
+    """Makes readers from type hints; `others` are readers of types that are not built in."""
 
     def __init__(self, others: Mapping[Any, Reader] | None = None) -> None:
         self._made: dict[Any, Reader] = {**_SIMPLE, **(others or {})}
 
     def of(self, kind: Any) -> Reader:
-        """Return the reader of a type; raise `TypeError` for one that has no plain form."""
+        """Return the reader of a type; raise `TypeError` if it has no plain form."""
         if kind not in self._made:
-            self._made[kind] = lambda data: self._made[kind](data)  # for a class that holds others of its kind
+            self._made[kind] = lambda data: self._made[kind](data)  # for a class that contains itself
             self._made[kind] = self._make(kind)
         return self._made[kind]
 
@@ -112,12 +112,12 @@ class Readers:
 
 @cache
 def _hints_of(kind: Any) -> dict[str, Any]:
-    """Return the types of a class by name, which Python looks up one by one at each call."""
+    """Return the field types of a class by name; cached, because Python resolves them again at each call."""
     return get_type_hints(kind)
 
 
 def _names_of(kind: Any) -> list[str]:
-    """Return the names of the fields of a dataclass or a NamedTuple that are written."""
+    """Return the names of the written fields of a dataclass or NamedTuple."""
     if isinstance(kind, type) and is_dataclass(kind):
         return [one.name for one in _written_fields(kind)]
     if isinstance(kind, type) and hasattr(kind, "_fields"):
@@ -218,7 +218,7 @@ def _keyed(readers: Mapping[str, Reader]) -> Reader:
 
 
 def _either(readers: Readers, *kinds: Any) -> Reader:
-    """Return a reader that takes the first type which fits."""
+    """Return a reader that uses the first type that fits."""
     some = [readers.of(kind) for kind in kinds if kind is not NoneType]
 
     def read(data: Any) -> Any:

@@ -1,10 +1,10 @@
-"""A pool of worker processes: a document that hangs, eats memory or kills its parser is lost alone.
+"""A pool of worker processes: a document that hangs, exhausts memory or kills its parser fails alone.
 
-Each worker is a fresh interpreter with one pipe of its own and one thread here that waits for it, so
+Each worker is a fresh interpreter with its own pipe and one thread here that waits for it, so
 a worker can die at any moment without harm to the others. Worker processes are replaced after
 `recycle` documents, after a timeout and after running out of memory.
 
-A guard ends a worker process together with all that it has started.
+A guard kills a worker process together with every process that it has started.
 """
 
 import atexit
@@ -37,10 +37,10 @@ A = TypeVar("A")
 B = TypeVar("B")
 
 _START_TIMEOUT_S = 120.0
-"""Seconds in which a worker says that it is ready: it only starts Python, so later it hangs, even on a busy machine."""
+"""Seconds a worker has to report that it is ready; it only starts Python, so even on a busy machine later is a hang."""
 _LIGHT_ITEMS = 64
-"""Light items that one worker is left alone with; where more wait, there are several calls, and much to do."""
-_SMALL_REQUEST = 32 << 10  # fits what the kernel keeps of a pipe that nobody reads
+"""Light items that are left to a single worker; if more are waiting, several calls have queued up enough work."""
+_SMALL_REQUEST = 32 << 10  # fits into the kernel's pipe buffer, so sending does not block
 _BOOT = (
     "import sys, json; sys.path[:] = json.loads(sys.argv[1]);"
     " from docmill.tasks.work.pool.worker import serve; serve(sys.argv[2:])"
@@ -56,7 +56,7 @@ class _Task:
 
 
 class Pool:
-    """Worker processes that start when there is work; a context manager, usable from many threads."""
+    """Worker processes that start when there is work; a context manager that many threads can use."""
 
     def __init__(self, limits: Limits) -> None:
         self.limits = limits
@@ -66,17 +66,16 @@ class Pool:
         self._workers: set[_Worker] = set()
         self._idle = 0
         self._closed = False
-        # A process that was killed could not remove the folders of its workers.
+        # A killed process could not remove the folders of its workers.
         sweep_folders()
 
     def map(self, function: Callable[[A], B], items: Sequence[A], light: bool = False) -> Iterator[B | Rejected]:
-        """Return `function(item)` of each item in order, or the reason why there is none.
+        """Return `function(item)` of each item in order, or the reason why there is no result.
 
-        `function` is importable by name, items are picklable, and results are of the type that it says it returns,
-        which has a form in plain JSON. An item whose worker dies, runs out of memory or of time, or answers with
-        something else gives a Rejected (`crashed`, `memory`, `timeout`), and so does one that raises. With `light`, one
-        worker does all items sooner than another one would start. Raise Transient when worker processes cannot be
-        started at all.
+        `function` must be importable by name, items must be picklable, and the annotated return type must have a form
+        in plain JSON. If the worker dies, runs out of memory or time, raises, or answers with another type, the item
+        gives a Rejected (`crashed`, `memory`, `timeout`). `light` says that one worker finishes all items sooner than
+        another one could start. Raise Transient if worker processes cannot be started at all.
         """
         read = message_reader(function)
         tasks = [_Task(function, item, read, Future()) for item in items]
@@ -85,19 +84,19 @@ class Pool:
         return _results(tasks)
 
     def start_ahead(self, module: str, *told: str) -> None:
-        """Start the first worker, for work that will come; meanwhile it calls `module.warm_up(*told)`."""
+        """Start the first worker before there is work; meanwhile it calls `module.warm_up(*told)`."""
         with self._lock:
             if not self._closed and not self._threads:
-                self._idle += 1  # as it soon will be: what comes meanwhile need not start one more
+                self._idle += 1  # it soon will be idle, so tasks that come meanwhile need not start another one
                 self._begin(self._supervise_ahead, module, *told)
 
     def close(self) -> None:
-        """Kill the workers; what has not been done is cancelled."""
+        """Kill the workers, and cancel the tasks that are not done."""
         with self._lock:
             self._closed = True
             workers, threads = list(self._workers), list(self._threads)
         with suppress(Empty):
-            # First, so that no thread takes another task; then each thread gets its None, and ends.
+            # Empty the queue first, so that no thread takes another task; then one None for each thread ends it.
             while (task := self._queue.get_nowait()) is not None:
                 task.future.cancel()
         for _ in threads:
@@ -118,7 +117,7 @@ class Pool:
             if self._closed:
                 raise Transient("the pool of workers is closed")
             self._queue.put(task)
-            # A worker takes time to start and memory to keep: a few documents do not need all of them.
+            # A worker takes time to start, and memory: a few documents do not need all workers.
             waiting = self._queue.qsize()
             enough = self._idle >= waiting or (light and self._threads and waiting <= _LIGHT_ITEMS)
             if len(self._threads) < self.limits.workers and not enough:
@@ -133,16 +132,16 @@ class Pool:
     def _supervise_ahead(self, *warm_up: str) -> None:
         """Own a worker that starts before there is work."""
         worker: _Worker | None = None
-        with suppress(Exception):  # the first task that comes tries again, and says why there is none
+        with suppress(Exception):  # the first task tries again, and reports why no worker starts
             worker = self._start(warm_up)
         with self._lock:
             self._idle -= 1
         self._supervise(worker)
 
     def _supervise(self, worker: "_Worker | None" = None) -> None:
-        """Own one worker process, started again whenever it has been spent.
+        """Own one worker process, and start a new one whenever it must be replaced.
 
-        The kernel ends the process with the thread that started it, so this thread outlives it.
+        The kernel ends the process when the thread that started it ends, so this thread must outlive it.
         """
         while (task := self._take()) is not None:
             ahead = deque([task])
@@ -152,7 +151,7 @@ class Pool:
             self._retire(worker)
 
     def _answer(self, worker: "_Worker | None", ahead: "deque[_Task]") -> "_Worker | None":
-        """Settle the first task; return the worker, or None where it must not be given another one."""
+        """Settle the first task; return the worker, or None if it must not get another task."""
         task = ahead[0]
         try:
             worker = worker or self._start()
@@ -160,29 +159,29 @@ class Pool:
             self._look_ahead(worker, ahead)
             result = worker.answer(self.limits)
             if self._closed:
-                # Its worker was killed by `close`; that says nothing about the document.
+                # `close` killed the worker; the document is not to blame.
                 raise Transient("the pool of workers was closed")
             task.future.set_result(result)
         except BaseException as error:
             task.future.set_exception(error)
         ahead.popleft()
         if worker is not None and worker.spent(self.limits):
-            self._retire(worker)  # what it was given ahead goes to the next
+            self._retire(worker)  # a task that it was given ahead goes to the next worker
             return None
         return worker
 
     def _look_ahead(self, worker: "_Worker", ahead: "deque[_Task]") -> None:
-        """Give the worker what it does next, so that it need not wait for this process; not when few are left."""
+        """Send the worker its next task ahead, so that it need not wait for this process; not if few tasks are left."""
         if len(ahead) == 1 and self._queue.qsize() > 2 * self.limits.workers and not worker.last(self.limits):
             with suppress(Empty):
                 if (task := self._queue.get_nowait()) is None:
-                    self._queue.put(None)  # the end is for the thread itself, once this task is done
+                    self._queue.put(None)  # this ends the thread itself, once the task in progress is done
                 elif task.future.set_running_or_notify_cancel():
                     ahead.append(task)
                     worker.give(task, only_small=True)
 
     def _take(self) -> _Task | None:
-        """Wait for a task that nobody has cancelled, or for the end."""
+        """Wait for a task that is not cancelled, or for None, the end."""
         while True:
             with self._lock:
                 self._idle += 1
@@ -218,7 +217,7 @@ class Pool:
 
 
 class _Worker:
-    """One worker process, the pipe to it, its own folder for temporary files, and the guard of both."""
+    """A worker process, the pipe to it, its folder for temporary files, and the guard of both."""
 
     def __init__(self, limits: Limits, warm_up: Sequence[str]) -> None:
         from multiprocessing.connection import Pipe
@@ -241,7 +240,7 @@ class _Worker:
         self._spent = False
 
     def wait_until_ready(self) -> None:
-        """Return when the process waits for work; raise Transient when it never will."""
+        """Return once the process is waiting for work; raise Transient if it does not start."""
         with suppress(EOFError, ConnectionError, TimeoutError):
             receive(self._pipe, greeting, time.monotonic() + _START_TIMEOUT_S)
             return
@@ -249,22 +248,22 @@ class _Worker:
         raise Transient(f"a worker process did not start ({describe(self._process.wait())})")
 
     def give(self, task: _Task, only_small: bool = False) -> None:
-        """Send a task, unless it was sent before; a large one would wait for the worker to read it."""
+        """Send a task, unless it was sent before. Skip a large one if `only_small`: sending it would block."""
         if task in self._given:
             return
         request = pickle.dumps((task.function, task.item), pickle.HIGHEST_PROTOCOL)
         if not only_small or len(request) < _SMALL_REQUEST:
             self._given.append(task)
-            with suppress(ConnectionError):  # a dead worker is found when it does not answer
+            with suppress(ConnectionError):  # a dead worker is noticed when its answer is read
                 self._pipe.send_bytes(request)
 
     def answer(self, limits: Limits) -> Any:
-        """Return the result of the first task given, or the Rejected that says what became of it."""
+        """Return the result of the first task given, or a Rejected that says why there is none."""
         self._done += 1
         self._spent = True
         task = self._given.popleft()
         deadline = time.monotonic() + limits.timeout_s
-        # Notes say which parser is at work: a worker that dies cannot say it afterwards.
+        # Notes name the parser at work, because a worker that dies cannot name it afterwards.
         result: Any = Note("")
         parser = ""
         try:
@@ -285,21 +284,21 @@ class _Worker:
         return Rejected(result.reason, result.message, result.parser or parser)
 
     def last(self, limits: Limits) -> bool:
-        """Return whether the task at hand is the last that the process is given."""
+        """Return whether the current task is the last one for this process."""
         return self._done + 1 >= limits.recycle
 
     def spent(self, limits: Limits) -> bool:
-        """Return whether the process must not be given another document."""
+        """Return whether the process must not get another document."""
         return self._spent or self._done >= limits.recycle
 
     def stop(self) -> None:
-        """Kill the process and all that it has started."""
+        """Kill the process and every process that it has started."""
         with suppress(ProcessLookupError, PermissionError):
             os.killpg(self._process.pid, signal.SIGKILL)
 
     def close(self) -> None:
-        """Forget the stopped process and what it left."""
-        self._guard.kill()  # before the process is waited for: until then nothing else has its number
+        """Clean up after the stopped process."""
+        self._guard.kill()  # before waiting for the process: until then its pid cannot be reused
         self._guard.communicate()
         self._process.wait()
         self._pipe.close()
@@ -320,7 +319,7 @@ _shared_lock = threading.Lock()
 
 
 def shared_pool(limits: Limits) -> Pool:
-    """Return this process's pool of such limits; it is closed when the process ends."""
+    """Return this process's pool with these limits; it is closed when the process ends."""
     with _shared_lock:
         pool = _shared.get(limits)
         if pool is None:
@@ -336,9 +335,9 @@ def close_pools() -> None:
 
 
 def guard(worker: int, folder: Path) -> "subprocess.Popen[bytes]":
-    """Start the shell that outlives this process, however it ends, to end the worker's group and remove its folder.
+    """Start a shell that, however this process ends, kills the worker's process group and removes its folder.
 
-    The kernel ends a worker with its parent, but not what the worker has started.
+    The kernel kills a worker with its parent, but not the processes that the worker has started.
     """
     script = 'read -r _; kill -s KILL -- "-$1"; rm -rf -- "$2"'
     command = ["/bin/sh", "-c", script, "sh", str(worker), str(folder)]
@@ -346,14 +345,14 @@ def guard(worker: int, folder: Path) -> "subprocess.Popen[bytes]":
 
 
 def death(status: int, parser: str) -> Rejected:
-    """Return why a document has no answer whose worker has ended with an exit status."""
+    """Return why a document has no answer, given the exit status of its worker."""
     if status == -signal.SIGXCPU:
         return Rejected("timeout", "took all processors for the whole of its time", parser)
     return Rejected("crashed", f"the parser's process died ({describe(status)})", parser)
 
 
 def describe(status: int) -> str:
-    """Return an exit status in words; a negative one is the number of a signal."""
+    """Return an exit status in words; a negative one is a signal number."""
     if status >= 0:
         return f"exit status {status}"
     try:

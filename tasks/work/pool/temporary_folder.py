@@ -1,7 +1,7 @@
-"""Temporary folder: one that others leave alone while its owner lives, and sweep once that is dead.
+"""Temporary folder: other processes leave it alone while its owner lives, and remove it once the owner is dead.
 
-The owner, which for that of a worker is the worker's parent, holds a lock on the folder. The kernel frees the lock
-however the owner dies.
+The owner holds a lock on the folder, which the kernel frees however the owner dies. A worker's folder is owned by the
+worker's parent.
 """
 
 import fcntl
@@ -17,8 +17,8 @@ from weakref import finalize
 from docmill.storage.process.shutdown import at_end
 
 PREFIX, SPOOLED, PLANNED = "docmill-worker-", "docmill-spool-", "docmill-planned-"
-"""What begins the names of the folders of workers, of what sources give, and of plans."""
-_AS_IT_IS = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW  # others may put links of this name into a shared folder
+"""Name prefixes of the folders of workers, of files from sources, and of plans."""
+_AS_IT_IS = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW  # in a shared folder, others may create links of this name
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,25 +29,25 @@ class WorkerFolder:
     handle: int
 
     def remove(self) -> None:
-        """Remove the folder with all that is in it."""
+        """Remove the folder with its contents."""
         shutil.rmtree(self.path, ignore_errors=True)
         os.close(self.handle)
 
 
 def make_folder(prefix: str = PREFIX) -> WorkerFolder:
-    """Return a new folder that no other process sweeps; another is made if one sweeps it before it is locked."""
+    """Return a new, locked folder; try again if another process sweeps it before it is locked."""
     while True:
         path = Path(tempfile.mkdtemp(prefix=prefix))
         with suppress(FileNotFoundError):
             handle = os.open(path, _AS_IT_IS)
-            # Between its making and the lock another process may have taken it for that of a dead owner.
+            # Before it was locked, another process may have swept it as a dead owner's.
             if not _is_taken(handle, unknown=False) and path.exists():
                 return WorkerFolder(path, handle)
             os.close(handle)
 
 
 def folder_of(owner: object) -> Path:
-    """Return a new folder that goes with an object, or with this process if that is stopped."""
+    """Return a new folder that is removed together with an object, or when this process is stopped."""
     sweep_folders()
     folder = make_folder(SPOOLED)
     finalize(owner, _give_up, folder, at_end(folder.remove))
@@ -56,7 +56,7 @@ def folder_of(owner: object) -> Path:
 
 def _give_up(folder: WorkerFolder, forget: Callable[[], object]) -> None:
     forget()
-    if folder.path.exists():  # else the end of the process was faster
+    if folder.path.exists():  # else the end of the process has removed it already
         folder.remove()
 
 
@@ -67,7 +67,7 @@ def sweep_folders() -> None:
         with suppress(OSError):
             handle = os.open(path, _AS_IT_IS)
             try:
-                # Where there are no locks nothing is removed: its owner may be alive.
+                # Without locks nothing is removed, because the owner may be alive.
                 if os.fstat(handle).st_uid == os.geteuid() and not _is_taken(handle, unknown=True):
                     shutil.rmtree(path, ignore_errors=True)
             finally:
@@ -75,7 +75,7 @@ def sweep_folders() -> None:
 
 
 def _is_taken(handle: int, unknown: bool) -> bool:
-    """Lock a folder, and return whether somebody else has it; `unknown` is for file systems without locks."""
+    """Lock a folder; return whether another process has it, or `unknown` if the file system has no locks."""
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:

@@ -1,4 +1,4 @@
-"""The inside of a worker process: limits first, then one document after another until the pipe closes."""
+"""What runs inside a worker process: set limits, then process one document after another until the pipe closes."""
 
 import gc
 import logging
@@ -20,16 +20,16 @@ from docmill.tasks.work.pool.messages import answer, note, refusal, send
 
 _MEGABYTE = 1 << 20  # bytes
 _MAX_FILE = 2 << 30
-"""Bytes of any file that a worker writes, so that a bomb does not fill the disk before its time is over."""
+"""Most bytes of any file that a worker writes, so that a zip bomb cannot fill the disk before the time limit."""
 _SPARE_CPU_S = 5
-"""Seconds of processor time beyond the limit: the parent, which watches the clock and says why, comes first."""
+"""Seconds of CPU time beyond the limit, so that the parent, which reports the timeout, acts first."""
 
 
 _notes: list[Connection] = []
 
 
 def announce(parser: str) -> None:
-    """Tell the parent process which parser is called next; outside of a worker this does nothing."""
+    """Tell the parent process which parser is called next; outside a worker this does nothing."""
     for pipe in _notes:
         send(pipe, note(parser))
 
@@ -37,21 +37,21 @@ def announce(parser: str) -> None:
 def serve(arguments: list[str]) -> None:
     """Answer requests on an inherited pipe.
 
-    `arguments` are its number, the parent's pid, megabytes and seconds; if there are more, a module with a function
-    `warm_up` to call before the first request, and what to call it with.
+    `arguments` are its file descriptor, the parent's pid, megabytes and seconds. Any further ones are a module whose
+    `warm_up` is called before the first request, and the arguments for it.
     """
     fd, parent, memory_mb, timeout_s = map(int, arguments[:4])
-    # Ctrl-C reaches all processes of a terminal; the parent ends its workers itself, and says what is kept.
+    # Ctrl-C reaches every process of the terminal; the parent stops its workers itself and reports what is kept.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    # Nobody would read the answer of an orphan, or end it.
+    # Nobody would read an orphan's answer or stop it.
     die_with(parent)
     refuse_network()  # a document must not call home
-    logging.disable(logging.ERROR)  # libraries remark on documents; what matters is in the answer
+    logging.disable(logging.ERROR)  # libraries log remarks on documents; what matters is in the answer
     pipe = Connection(fd)
     send(pipe, note("ready"))
     _notes.append(pipe)
     if arguments[4:]:
-        with suppress(Exception), _uncollected():  # what fails, the first answer names
+        with suppress(Exception), _uncollected():  # the first answer reports what fails
             import_module(arguments[4]).warm_up(*arguments[5:])
     limited = False
     while True:
@@ -60,7 +60,7 @@ def serve(arguments: list[str]) -> None:
         except (EOFError, ConnectionError):
             return
         if not limited:
-            with suppress(Exception), _uncollected():  # which the answer names
+            with suppress(Exception), _uncollected():  # the answer reports it
                 pickle.loads(request)  # import what the work needs, plugins too, before its memory is limited
             _limit_memory(memory_mb)
             limited = True
@@ -71,7 +71,7 @@ def serve(arguments: list[str]) -> None:
 
 @contextmanager
 def _uncollected() -> Iterator[None]:
-    """Do not look for garbage while modules load: they make many objects, all of which stay."""
+    """Turn the garbage collector off while modules load: they create many objects, all of which stay."""
     gc.disable()
     try:
         yield
@@ -88,14 +88,14 @@ def _answer(request: bytes, memory_mb: int) -> bytes:
         return refusal(why)
     except MemoryError:
         return refusal(Rejected("memory", f"needs more than {memory_mb} MB"))
-    # SystemExit among them: a parser's library must not end the worker.
+    # Includes SystemExit: a parser's library must not end the worker.
     except BaseException as error:
         return refusal(Rejected("crashed", described(error)))
 
 
 def _limit_memory(megabytes: int) -> None:
-    """Limit the address space to what is taken now and `megabytes` more, and the size of any file written."""
-    # A core of a crashed parser would hold the document, and fill the disk.
+    """Limit the address space to `megabytes` more than is in use now, and the size of any file written."""
+    # A core dump of a crashed parser would contain the document, and fill the disk.
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     lower(resource.RLIMIT_FSIZE, _MAX_FILE)
     if (taken := address_space()) is not None:
@@ -103,9 +103,9 @@ def _limit_memory(megabytes: int) -> None:
 
 
 def _limit_time(seconds: int) -> None:
-    """End this process, or one that it starts, when a document takes all processors for all of its time.
+    """Kill this process, or a child, if a document uses all CPUs for the whole of its time.
 
-    That is for when nobody is left to watch the clock.
+    This is for the case that no parent is left to watch the clock.
     """
     used = resource.getrusage(resource.RUSAGE_SELF)
     spent = used.ru_utime + used.ru_stime

@@ -1,1 +1,1 @@
-"""Remote: steps of a run on other machines, which get parcels and give receipts."""
+"""Remote: steps of a run on other machines, which get parcels and return receipts."""

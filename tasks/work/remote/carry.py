@@ -1,11 +1,11 @@
-"""Carry: the one function that a cluster imports by name; so this imports nothing else until it is called."""
+"""Carry: the one function that a cluster imports by name; this module imports nothing else until it is called."""
 
 
 def carry(step: str, parcel: bytes) -> bytes:
     """Carry out a step on this machine, and return its receipt.
 
-    Both are plain JSON, see `docmill.tasks.work.remote.parcels`. It raises nothing: a scheduler would print a parcel
-    that raised.
+    Both are plain JSON, see `docmill.tasks.work.remote.parcels`. It never raises, because a scheduler would print the
+    parcel with the error.
     """
     from docmill.tasks.work.remote.worker_steps import perform
 

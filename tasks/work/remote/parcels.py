@@ -1,4 +1,4 @@
-"""Parcels: what is said to a worker and what it answers. Documents travel as freight, never in here."""
+"""Parcels: the messages to a worker and its answers. Documents travel as freight, never in a message."""
 
 import os
 from dataclasses import dataclass, field, replace
@@ -22,7 +22,7 @@ from docmill.tasks.work.document.recipe import installed
 
 @dataclass(frozen=True, slots=True)
 class ModelName:
-    """An embedding model by its name and the hash of its files, and what else decides how it is used."""
+    """An embedding model by its name and the hash of its files, and the settings that decide how it is used."""
 
     model: str
     revision: str
@@ -33,7 +33,7 @@ class ModelName:
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """What must be equal on two machines for them to make equal rows; `programs` may be more on the worker's."""
+    """What two machines must have in common to make equal rows; the worker may have more `programs`."""
 
     docmill: str
     space: str
@@ -43,7 +43,7 @@ class Terms:
     programs: tuple[str, ...]
 
     def lacks(self, other: "Terms") -> list[str]:
-        """Return what another machine has otherwise, in words."""
+        """Return how another machine differs, in words."""
         names = ("docmill", "space", "tokenizer", "plugins", "grammars_absent")
         found = [
             f"{name.replace('_', ' ')}: {getattr(other, name) or 'none'} there, {getattr(self, name) or 'none'} here"
@@ -56,7 +56,7 @@ class Terms:
 
 @dataclass(frozen=True, slots=True)
 class Parcel:
-    """A step to carry out: where its freight is, and with which model."""
+    """A step to carry out: where its freight is, and which model to use."""
 
     freight: str
     store: str
@@ -73,7 +73,7 @@ class Parcel:
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """What a step has counted, as in `BatchDone`; `buckets` are those of tables that were rewritten."""
+    """The counts of a step, as in `BatchDone`; `buckets` is the number of rewritten table buckets."""
 
     answering: float = 0.0
     spent: PhaseSeconds = field(default_factory=PhaseSeconds)
@@ -88,11 +88,11 @@ class Counts:
 
 @dataclass(frozen=True, slots=True)
 class Receipt:
-    """What has become of a step. `outcome` is "done", "asks", "refused", "transient" or "failed".
+    """The result of a step. `outcome` is "done", "asks", "refused", "transient" or "failed".
 
-    A worker refuses where its terms differ. It "asks" for what the driver alone has: a batch if a document needs the
-    answer of a model, a rewrite if the worker cannot read the store. `began` is in seconds since 1970, `seconds` are of
-    the wall clock, `cpu` of this process.
+    A worker refuses if its terms differ. It "asks" for what only the driver has: a batch asks if a document needs a
+    model's answer, a rewrite if the worker cannot read the store. `began` is in seconds since 1970, `seconds` is
+    wall-clock time, `cpu` is the CPU time of the worker's process.
     """
 
     outcome: str
@@ -109,7 +109,7 @@ class Receipt:
 
 @lru_cache(maxsize=8)
 def terms_of(model: ModelName) -> Terms:
-    """Return the terms of this machine; raise what `describe_model` raises for a model that is not as named."""
+    """Return the terms of this machine; raise as `describe_model` does if the model here is not the named one."""
     own = replace(model, model=model_here(model.model))
     space = describe_model(own.model, own.revision)
     plugins = [str(one) for registry in (PARSERS, SPLITTERS, CONTEXTUALIZERS, ENCODERS) for one in registry.origins]
@@ -127,7 +127,7 @@ VARIABLE = "DOCMILL_MODELS"
 
 
 def model_here(model: str) -> str:
-    """Return the folder of that name below `DOCMILL_MODELS` if there is one, else the name as it is."""
+    """Return the folder of that name below `DOCMILL_MODELS` if it exists, else the name unchanged."""
     above = os.environ.get(VARIABLE)
     name, dimensions = split(model)
     own = Path(above) / PurePosixPath(name).name if above else None

@@ -1,4 +1,4 @@
-"""Rewriting: buckets of a table on their way to a worker, and back; the worker calls what the driver would call."""
+"""Rewriting: send buckets of a table to a worker and take them back; the worker runs the driver's own function."""
 
 from dataclasses import dataclass
 from itertools import chain, pairwise
@@ -20,14 +20,14 @@ from docmill.storage.snapshots.tables.rewrite_buckets import BucketChange, Excha
 from docmill.tasks.work.pool.plain_json import Readers, decode, encode
 
 _ORDER, _NEW = "rewrite.json", "new.arrow"
-"""The members of what is sent, beside old files by their paths: what to do, and the new rows of all buckets."""
+"""Members of the archive that is sent, next to the old files: what to do, and the new rows of all buckets."""
 _MADE, _LEFT, _WHOLE = "made.json", "left.arrow", "whole.arrow"
-"""The members of what comes back, beside new files by their paths."""
+"""Members of the archive that comes back, next to the new files."""
 
 
 @dataclass(frozen=True, slots=True)
 class SentBucket:
-    """A bucket to rewrite; its new rows are the next `rows` of all of the parcel, none without any."""
+    """A bucket to rewrite; its new rows are the next `rows` of the parcel's, and there may be none."""
 
     bucket: int
     old: StoredFile | None
@@ -38,9 +38,9 @@ class SentBucket:
 
 @dataclass(frozen=True, slots=True)
 class RewriteOrder:
-    """What a worker is to rewrite: `store` is the address that has the old files, "" if they are sent.
+    """What a worker has to rewrite: `store` is the address that has the old files, "" if they are sent.
 
-    Another version of pyarrow, `arrow`, would write the same rows as other bytes.
+    `arrow` is the version of pyarrow: another one would write the same rows as other bytes.
     """
 
     arrow: str
@@ -51,7 +51,7 @@ class RewriteOrder:
 
 
 def pack_change(root: Path, change: TableChange, store: str, target: Path) -> None:
-    """Write what a worker needs to rewrite buckets; with the address of a store it reads the old files there."""
+    """Write what a worker needs to rewrite buckets; if `store` is given, it reads the old files from there."""
     new = [one.new for one in change.buckets if one.new is not None]
     buckets = [SentBucket(one.bucket, one.old, one.gone, one.whole, _new_rows(one)) for one in change.buckets]
     order = RewriteOrder(pa.__version__, store, change.name, change.columns, tuple(buckets))
@@ -59,19 +59,19 @@ def pack_change(root: Path, change: TableChange, store: str, target: Path) -> No
         archive.writestr(_ORDER, encode(order))
         _put_rows(archive, _NEW, pa.concat_tables([SCHEMAS[change.name].empty_table(), *new]))
         for path in () if store else (one.old.file.path for one in order.buckets if one.old):
-            archive.writestr(path, (root / path).read_bytes())  # whole, which takes half as long as in small parts
+            archive.writestr(path, (root / path).read_bytes())  # in one piece: twice as fast as in small parts
 
 
 @dataclass(frozen=True, slots=True)
 class MadeBuckets:
-    """The file of what a worker has made of so many buckets."""
+    """The file that a worker has made, and the number of buckets in it."""
 
     path: Path
     buckets: int
 
 
 def rewrite_sent(sent: Path, folder: Path) -> MadeBuckets | None:
-    """Rewrite the buckets that were sent and write what comes of it; return None if the store cannot be read here."""
+    """Rewrite the buckets that were sent and write the result; return None if the store cannot be read from here."""
     with ZipFile(sent) as archive:
         archive.extractall(folder)
     order: RewriteOrder = decode((folder / _ORDER).read_bytes(), Readers().of(RewriteOrder))
@@ -90,9 +90,9 @@ def rewrite_sent(sent: Path, folder: Path) -> MadeBuckets | None:
 
 
 def take_made(root: Path, change: TableChange, made: Path) -> Exchanged:
-    """Put the files that a worker has made into the store; raise if they are not what was asked for.
+    """Put the files that a worker has made into the store; raise if they are not what was requested.
 
-    Each is named by the hash of what has come, so no snapshot names a file by a content that it does not have.
+    Each file is named by the hash of the bytes received, so the name of a file always matches its content.
     """
     with ZipFile(made) as archive:
         told: tuple[StoredFile, ...] = decode(archive.read(_MADE), Readers().of(tuple[StoredFile, ...]))
@@ -106,10 +106,10 @@ def take_made(root: Path, change: TableChange, made: Path) -> Exchanged:
 
 
 def _fetched(order: RewriteOrder, folder: Path) -> bool:
-    """Fetch the old files into a folder; return whether that is possible from here."""
+    """Fetch the old files into a folder; return whether the store can be reached."""
     objects = connect(order.store)
     try:
-        objects.knock()  # where no way leads to the store, a transfer would be tried for many minutes
+        objects.knock()  # a transfer from an unreachable store would be retried for many minutes
         fetch(objects, folder, [one.old.file for one in order.buckets if one.old])
     except DocmillError:
         return False
@@ -136,7 +136,7 @@ def _write_made(target: Path, folder: Path, done: Exchanged) -> None:
 
 
 def _check(change: TableChange, done: Exchanged) -> None:
-    """Raise `Transient` unless the files are of the buckets that were asked for, and no row is missing or too many."""
+    """Raise `Transient` unless the files are of the requested buckets and have the expected numbers of rows."""
     asked, came = [one.bucket for one in change.buckets], [piece.bucket for piece in done.pieces]
     if came != sorted({*came} & {*asked}):
         raise Transient(f"the buckets {came} came back for {asked}")

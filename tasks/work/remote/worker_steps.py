@@ -1,4 +1,4 @@
-"""Worker steps: carry out steps on a worker, each with the plain function that a run on one machine calls."""
+"""Worker steps: carry out steps on a worker, with the same plain functions that a run on one machine calls."""
 
 import json
 import os
@@ -49,7 +49,7 @@ from docmill.tasks.work.remote.rewriting import rewrite_sent
 
 @dataclass(frozen=True, slots=True)
 class AnsweredWork:
-    """A document, its parsed text, and its look-up: vectors by text, and answers by the identity of their prompt."""
+    """A document, its parsed text, and its look-up: vectors by text, and answers by the identity of the prompt."""
 
     work: WorkItem
     stored: Parsed | None
@@ -57,7 +57,7 @@ class AnsweredWork:
     answers: tuple[tuple[tuple[str, ...], Answer], ...]
 
     def request(self, recipe: Recipe) -> WorkRequest:
-        """Return the request for a pool of this machine."""
+        """Return the request for a pool on this machine."""
         vectors = {text: np.array(vector, np.float32) for text, vector in self.vectors}
         return WorkRequest(self.work, recipe, self.stored, Lookup(vectors, dict(self.answers)))
 
@@ -71,23 +71,23 @@ class AnsweredBatch:
 
 
 def answered(job: WorkRequest) -> AnsweredWork:
-    """Return a request as plain values. Its file stays where it is: the document is parsed."""
+    """Return a request as plain values. The file is not sent, because the document is already parsed."""
     vectors = tuple((text, tuple(vector.tolist())) for text, vector in job.lookup.vectors.items())
     return AnsweredWork(job.work, job.stored, vectors, tuple(job.lookup.answers.items()))
 
 
 WORKER = "DOCMILL_WORKER"
-"""The variable with the name of this worker."""
+"""The environment variable with the name of this worker."""
 ORDER, RAW, STORED = "order.json", "raw", "stored.parquet"
-"""The members of what is sent for a batch: the order, the folder of the files, and the pack of parsed texts."""
+"""Members of the archive that is sent for a batch: the order, the folder of files, and the pack of parsed texts."""
 TABLES = ("documents.parquet", "chunks.parquet", "texts.parquet", "figures.parquet")
 _OBJECT = "s3://"
 _AT_ONCE = 16
-"""Concurrent downloads, as a driver makes them: each waits for the store."""
+"""Concurrent downloads, as many as a driver makes: each mostly waits for the store."""
 
 
 class Asks(Exception):
-    """Documents of the batch need answers that the driver has to get; `first` are the results without these."""
+    """Documents of the batch need answers that the driver has to get; `first` are the results without them."""
 
     def __init__(self, first: list[WorkResult]) -> None:
         super().__init__()
@@ -96,7 +96,7 @@ class Asks(Exception):
 
 @dataclass(frozen=True, slots=True)
 class StepResult:
-    """What a step has made: a file, its counts, and whether the driver has to give answers first."""
+    """The output of a step: a file, its counts, and whether the driver has to give answers first."""
 
     path: Path
     counts: Counts = field(default_factory=Counts)
@@ -105,7 +105,7 @@ class StepResult:
 
 @dataclass(frozen=True, slots=True)
 class Texts:
-    """What is sent to embed: texts, or for late vectors windows."""
+    """What is sent for embedding: texts, or windows for late vectors."""
 
     texts: tuple[str, ...]
     windows: tuple[Window, ...] = ()
@@ -126,7 +126,7 @@ def worker_name() -> str:
 
 
 def spelled(parcel: Parcel) -> bytes:
-    """Return the bytes of a parcel. The version comes first: another docmill may not be able to read the rest."""
+    """Return the bytes of a parcel. The version comes first, as another version may not be able to read the rest."""
     return encode([version("docmill"), parcel])
 
 
@@ -141,21 +141,21 @@ def _receipt_of(step: str, parcel: bytes) -> Receipt:
         return _carried(step, task)
     except Transient as error:
         return Receipt("transient", worker_name(), str(error))
-    # What a library raises must not end the worker either; the driver ends the run, and says why.
+    # An exception of a library must not end the worker; the driver ends the run and reports why.
     except Exception as error:
         return Receipt("failed", worker_name(), described(error))
 
 
 def _why_not(task: Parcel) -> str:
-    """Return why this worker would make other rows than the driver, or "" if it would not."""
+    """Return why this worker would make other rows than the driver, or ""."""
     try:
         return "; ".join(task.terms.lacks(terms_of(task.model)))
-    except Terminal as error:  # the model is not here, or is another one under its name
+    except Terminal as error:  # the model is not here, or another model has its name
         return str(error)
 
 
 def _carried(step: str, task: Parcel) -> Receipt:
-    """Carry out a step in a folder of its own, and put its result and its receipt."""
+    """Carry out a step in a temporary folder, and store its result and its receipt."""
     began, cpu = time.time(), time.process_time()
     freight, scratch = Freight(task.freight, task.store), make_folder()
     try:
@@ -168,10 +168,10 @@ def _carried(step: str, task: Parcel) -> Receipt:
         own = Receipt("done", worker_name(), "", key, hash_file(made.path), made.path.stat().st_size, began)
         own = replace(own, seconds=time.time() - began, cpu=time.process_time() - cpu, counts=made.counts)
         if made.asks:
-            return replace(own, outcome="asks")  # nothing that another driver could take over
+            return replace(own, outcome="asks")  # not confirmed: another driver could not take this over
         first: Receipt = decode(freight.confirm(task.run, task.name, encode(own)), Readers().of(Receipt))
         if first.key != key:
-            freight.drop([key])  # another try was first
+            freight.drop([key])  # another try has finished first
         return first
     finally:
         scratch.remove()
@@ -210,7 +210,7 @@ def _unanswered(asking: bool) -> Answering:
 
 
 def _again(task: Parcel, sent: Path, folder: Path) -> StepResult:
-    """Write the results of documents that are split again with answers."""
+    """Split documents again with the answers, and write the results."""
     given: AnsweredBatch = decode(sent.read_bytes(), Readers().of(AnsweredBatch))
     recipe = _recipe(given.recipe, task)
     made = folder / "made"
@@ -226,17 +226,17 @@ def _localized(order: Order, task: Parcel, folder: Path) -> Order:
 
 
 def _brought(work: WorkItem, folder: Path) -> WorkItem:
-    """Return a work whose files are here; an object is read from where the source has it."""
+    """Return the work with paths on this machine; objects on S3 are downloaded."""
     pictures = tuple(replace(one, path=_path_here(one.path, folder / one.content_hash)) for one in work.pictures)
     return replace(work, path=_path_here(work.path, folder / work.key), pictures=pictures)
 
 
 def _path_here(address: str, path: Path) -> str:
-    """Return where a file is on this machine, after a download of an object."""
+    """Return where a file is on this machine; download it first if it is an object on S3."""
     if address.startswith(_OBJECT) and not path.exists():
         path.parent.mkdir(exist_ok=True)
         above, _, name = address.rpartition("/")
-        with suppress(Vanished):  # the step then rejects it, as a file that is gone
+        with suppress(Vanished):  # the step then rejects it as a missing file
             connect(above).download(name, path)
     return str(path)
 
@@ -274,7 +274,7 @@ def _embed(task: Parcel, sent: Path, folder: Path) -> StepResult:
 
 
 def _read(task: Parcel, sent: Path, folder: Path) -> StepResult:
-    """Write the hash of each object, and what it may hold; None if it is gone."""
+    """Write the hash of each object and whether it may contain other files; None if it is gone."""
     del task
     addresses: tuple[str, ...] = decode(sent.read_bytes(), Readers().of(tuple[str, ...]))
     (folder / RAW).mkdir()
@@ -299,7 +299,7 @@ def _print_of(address: str, path: Path) -> tuple[str, str] | None:
 
 
 def _rewrite(task: Parcel, sent: Path, folder: Path) -> StepResult:
-    """Write new files for the buckets of a table; ask for the old ones if the store cannot be read from here."""
+    """Write new files for buckets of a table; ask for the old files if the store cannot be read from here."""
     del task
     if made := rewrite_sent(sent, folder):
         return StepResult(made.path, Counts(buckets=made.buckets))
