@@ -53,7 +53,7 @@ class FigureReader:
         self._journal = Journal(root, reading.run, reading.engine, "-ocr")
 
     def read(self, prompts: Sequence[Prompt], pictures: Pictures) -> dict[Prompt, Answer]:
-        """Return the words in the pictures that prompts name, "" if there are none; read no new ones if only counting."""
+        """Return the words in the pictures that prompts name, "" if there are none; read none if only counting."""
         keys = {prompt: key_of("reply", self._reading.key, list(prompt.identity)) for prompt in prompts}
         with self._lock:
             known = self._known(keys.values())
