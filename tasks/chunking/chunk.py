@@ -1,4 +1,4 @@
-"""Chunk: split a parsed document, add a context to each chunk, and make sure that it fits the model.
+"""Chunk: split a parsed document, add a context to each chunk, and make sure that each chunk fits the model.
 
 A chunk that does not fit is divided into parts, each with its own vector.
 """
@@ -36,7 +36,7 @@ from docmill.tasks.split.strategies import SPLITTERS, options_of
 
 
 def chunk(parsed: Parsed, content_type: str, route: Route, tokenizer: Tokenizer, options: ChunkOptions) -> list[Draft]:
-    """Return the chunks of a document that is one region; see `chunk_regions`."""
+    """Return the chunks of a document that is a single region; see `chunk_regions`."""
     only = Region(0, len(parsed.text), Verdict(content_type, 1.0, "", 0.0, ()))
     return chunk_regions(parsed, [Routed(only, route, "")], tokenizer, options)
 
@@ -50,15 +50,15 @@ def chunk_regions(
 ) -> list[Draft]:
     """Return a document's chunks in order; none has more than `options.longest` tokens, including its context.
 
-    No chunk spans two regions, unless they have the same route and its strategy `crosses`; then it belongs to the
-    region that it begins in. `Draft.tokens` is the exact number of tokens of its indexed text, including special ones.
-    If `lookup` is not complete afterwards, these chunks are not yet final.
+    No chunk spans two regions, unless they have the same route and its strategy `crosses`; it then belongs to the
+    region in which it begins. `Draft.tokens` is the exact number of tokens of its indexed text, including special
+    tokens. If `lookup` is not complete afterwards, these chunks are not yet final.
     """
     wordless = _is_wordless(parsed)
     if wordless and not (options.described or options.pictured or options.read):
         return []
-    # Once for the whole text: every span is then measured by its offsets, without tokenizing again.
-    # A late vector is that of the document as it stands: its window is a stretch of it.
+    # Tokenize the whole text once: every span is then measured by its offsets.
+    # A late vector is computed from the document's original text: its window is a stretch of that.
     read = ReadingMap(parsed.text) if options.late else reading_of(parsed, options.kept)
     tokens = Tokens(parsed.text, tokenizer, read.text)
     measure = Tokens(parsed.text, load_tokenizer(options.sizes_by), read.text) if options.sizes_by else tokens
@@ -76,7 +76,7 @@ def chunk_regions(
 def _all_grown(
     part: Part, routed: Sequence[Routed], fitter: Callable[[str], Fitter], options: ChunkOptions
 ) -> list[ChunkTree]:
-    """Return the chunks of all regions; `fitter` makes what fits them for a contextualizer."""
+    """Return the chunks of all regions; `fitter` makes the Fitter of a contextualizer."""
     groups = [(some[0].route.contextualizer or options.contextualizer, some) for some in _together(routed)]
     fitters = {name: fitter(name) for name in dict(groups)}
     return [one for name, some in groups for one in _grow(part, some, fitters[name])]
@@ -85,14 +85,14 @@ def _all_grown(
 def _bare(
     part: Part, routed: Sequence[Routed], fitter: Callable[[str], Fitter], options: ChunkOptions
 ) -> list[ChunkTree]:
-    """Return the first region without chunks: of a text without a word, only figures make some."""
+    """Return the first region without chunks, for a text without words: only its figures make chunks."""
     route = routed[0].route
     own = fitter(route.contextualizer or options.contextualizer)
     return [ChunkTree(part, SPLITTERS[route.strategy], own, [], ChunkLead(), route.strategy)]
 
 
 def _is_wordless(parsed: Parsed) -> bool:
-    """Return whether a document is pictures without a word: a vector of their addresses would be near to anything."""
+    """Return whether a document has only pictures and no words: a vector of their paths would be near to anything."""
     return {(one.kind, bool(one.attributes.get("alt"))) for one in parsed.elements} == {(FIGURE, False)}
 
 
@@ -101,7 +101,7 @@ def _fitter(
 ) -> Fitter:
     tokens, _ = read
     context = contextualizer_of(name, options.by_model)
-    # Without contexts their tokens are room for text.
+    # Without contexts, the tokens reserved for them are free for text.
     own = setting.with_budget(options.context_tokens if context.name != "none" else 0)
     own = own.with_widest(WIDEST_HEADER if own.budget else 0)
     room = options.longest - tokens.counter.special - own.budget
@@ -111,7 +111,7 @@ def _fitter(
 
 
 def _together(routed: Sequence[Routed]) -> Iterator[list[Routed]]:
-    """Yield the groups of regions that are split as one."""
+    """Yield the groups of regions that are split together."""
     some: list[Routed] = []
     for one in routed:
         crosses = all(SPLITTERS[own.strategy].crosses for own in one.route.ensemble)
@@ -138,7 +138,7 @@ def _grow(part: Part, some: Sequence[Routed], fitter: Fitter) -> Iterator[ChunkT
 
 
 def _with_left_out(grown: Sequence[ChunkTree], part: Part, options: ChunkOptions) -> Iterator[ChunkTree]:
-    """Yield chunks, and with them those of what is in no chunk of its own by default anywhere in the document."""
+    """Yield chunk trees, adding to the first one the document's chunks of elements that have none by default."""
     for one in grown:
         more = [*left_out(part, options.kept, one.fitter)] if options.kept else []
         more += figure_chunks(part, one.fitter, options) if FIGURE in options.kept else ()
@@ -146,7 +146,7 @@ def _with_left_out(grown: Sequence[ChunkTree], part: Part, options: ChunkOptions
 
 
 def _of_document(part: Part, grown: Sequence[ChunkTree]) -> Iterator[ChunkNode]:
-    """Yield a document summary for each contextualizer that makes summaries, in the settings of its last region."""
+    """Yield a document summary for each contextualizer that writes summaries, with the settings of its last region."""
     if len(part.outline.headings) > 1:
         last = {one.fitter.teller.context.name: one for one in grown if one.fitter.teller.context.sums_up}
         yield from filter(None, (summary(part, one.fitter, one.telling) for one in last.values()))
@@ -186,7 +186,7 @@ def _drafts(
 
 
 def _strategy_at(position: int, fallen_back: Sequence[ChunkTree], asked: str) -> str:
-    """Return the strategy that split the text at a position: the requested one, unless it fell back on another."""
+    """Return the strategy that split the text at a position: the requested one, unless that fell back on another."""
     return next((one.strategy for one in fallen_back if one.part.start <= position < one.part.end), asked)
 
 
@@ -196,7 +196,7 @@ def _with_windows(drafts: Sequence[Draft], tokens: Tokens, room: int) -> list[Dr
 
 
 def vector_keys(text: str, drafts: Sequence[Draft], late: bool, space_id: str) -> tuple[tuple[str, ...], ...]:
-    """Return the vector keys of each chunk of a document's canonical text: of each of its parts and phrasings."""
+    """Return the vector keys of each chunk of a canonical text, one for each part and phrasing."""
     if not late:
         return tuple(tuple(embedding_key(text, space_id) for text in _embedded_texts(one)) for one in drafts)
     return tuple(
@@ -224,8 +224,8 @@ def plugins_in(routed: Sequence[Routed], options: ChunkOptions) -> list[str]:
 def divide(draft: Draft, tokens: Tokens, size: int, limit: int) -> tuple[int, ...]:
     """Return the starts of a chunk's parts in its text, without the first; none if it has at most `size` tokens.
 
-    A part has whole sentences, unless a single one is longer than `size`. With the chunk's context and special tokens,
-    it has at most `limit` tokens.
+    Parts consist of whole sentences, unless a single sentence is longer than `size`. With the chunk's context and
+    special tokens, a part has at most `limit` tokens.
     """
     span = Span(draft.start_char, draft.end_char)
     own = tokens.exact([span])[0]
@@ -254,8 +254,8 @@ def _longest(draft: Draft, tokens: Tokens, starts: tuple[int, ...]) -> int:
 def left_out(part: Part, kinds: Collection[str], fitter: Fitter) -> Iterator[ChunkNode]:
     """Yield chunks of elements of these kinds, each with its kind as its role.
 
-    The entries of a list of contents share chunks, cut between lines. A text that repeats, such as a running head, is a
-    chunk once; one without a letter, such as the number of a page, is none.
+    The entries of a table of contents share chunks, cut between lines. A repeated text, such as a running head, becomes
+    one chunk; a text without letters, such as a page number, becomes none.
     """
     room = Room(part.tokens, min(Options().size, fitter.room))
     seen = set[str]()
@@ -269,7 +269,7 @@ def left_out(part: Part, kinds: Collection[str], fitter: Fitter) -> Iterator[Chu
 
 
 def _runs(part: Part, kinds: Collection[str]) -> Iterator[tuple[str, Span]]:
-    """Yield the kind and the span of each list of contents, and of each other element."""
+    """Yield the kind and the span of each table of contents, and of each other element."""
     run: list[Element] = []
     for element in part.index.left_out.within(part.start, part.end):
         if run and not _goes_on(part.text, run[-1], element):
@@ -282,7 +282,7 @@ def _runs(part: Part, kinds: Collection[str]) -> Iterator[tuple[str, Span]]:
 
 
 def _goes_on(text: str, before: Element, element: Element) -> bool:
-    """Return whether a list of contents goes on; a foot and the head of the next page have nothing in common."""
+    """Return whether a table of contents continues; a footer and the next page's header never belong together."""
     same = before.kind == element.kind == "toc"
     return same and not text[before.end_char : element.start_char].strip()
 
@@ -295,7 +295,7 @@ def _line_ends(text: str, span: Span) -> Iterator[tuple[int, int]]:
 
 
 class PageNumbers:
-    """The pages of a document, from 1; 0 if its format has none."""
+    """The pages of a document, counted from 1; 0 if its format has none."""
 
     def __init__(self, parsed: Parsed) -> None:
         paged = [element for element in parsed.elements if element.page]
@@ -303,13 +303,13 @@ class PageNumbers:
         self._pages = [element.page for element in paged]
 
     def at(self, position: int) -> int:
-        """Return the page of a position: that of the last element that begins at or before it."""
+        """Return the page of a position: that of the last element starting at or before it."""
         found = bisect_right(self._starts, position) - 1
         return self._pages[max(0, found)] if self._pages else 0
 
 
 def lines_at(text: str, positions: Sequence[int]) -> Iterator[int]:
-    """Yield the line of each position, from 1; positions are in rising order, so that the text is read once."""
+    """Yield the line number of each position, from 1. Positions must ascend, so that the text is scanned once."""
     returns = "\r" in text
     line, since = 1, 0
     for position in positions:

@@ -1,6 +1,6 @@
-"""Chunk options: how documents are chunked, and the key of all that decides their chunks.
+"""Chunk options: how documents are chunked, and the key of everything that decides their chunks.
 
-The versions of what this package does are here, and not beside it: a run that finds nothing new asks for keys alone.
+The versions of this package's steps are here rather than in their modules, so that a run without news loads only this.
 """
 
 from dataclasses import asdict, dataclass, fields, replace
@@ -20,7 +20,7 @@ chunked again."""
 READING_VERSION = 4
 """Raise it whenever the same parsed document gets another reading: all documents are then chunked again."""
 LEFT_OUT_VERSION = 1
-"""Raise it whenever the same elements make other chunks; it is part of their keys where these chunks are asked for."""
+"""Raise it whenever the same elements make other chunks; it is part of the key only where these chunks are enabled."""
 PARTS_VERSION = 1
 """Raise it whenever the same chunk is divided differently: its parts then get new vectors."""
 WINDOWS_VERSION = 1
@@ -40,10 +40,10 @@ class ChunkOptions:
     `sizes_id` is its hash. `late` embeds every chunk within a window of its document. Unless `parts` is 0, a chunk of
     more tokens has a vector for each part of at most `parts` tokens, and may be four times as long as the model's
     limit. With `by_model`, a language model writes summaries; it sees at most `window_tokens` of a document at once.
-    `kept` are the kinds of elements, of those without chunks of their own by default, that have some. With `described`,
-    a language model describes figures; with `pictured`, also those about which nothing says anything have chunks.
-    `read` is the key of the OCR that reads the words in figures, "" for none. `phrasings` are the kinds of phrasings of
-    chunks that a language model writes.
+    `kept` are the element kinds without chunks by default that get chunks nevertheless. With `described`, a language
+    model describes figures; with `pictured`, figures without any words get chunks as well. `read` is the key of the OCR
+    that reads the words in figures, "" for none. `phrasings` are the kinds of phrasings that a language model writes
+    for chunks.
     """
 
     token_limit: int
@@ -97,10 +97,10 @@ def chunker_key(route: Route, options: ChunkOptions, tokenizer_id: str) -> str:
     own = asdict(options_of(route.strategy, route.options))
     name = route.contextualizer or options.contextualizer
     versions = [CHUNKER_VERSION, DETECTOR_VERSION, splitter.version, contextualizer_of(name, options.by_model).version]
-    # Not the folder of a tokenizer, which differs between machines; its hash is in `sizes_id`.
+    # Not the tokenizer's folder, which differs between machines; its hash is in `sizes_id`.
     said = asdict(replace(options, sizes_by="", contextualizer=name))
     kept = [{"kept": sorted(chosen), "version": LEFT_OUT_VERSION}] if (chosen := said.pop("kept")) else []
-    # Options that are off leave no trace in the key: stores from before they existed keep their chunks.
+    # Options that are off leave no trace in the key, so older stores keep their chunks when an option is added.
     late = [WINDOWS_VERSION] if said.pop("late") else []
     read = [] if late else [{"reading": READING_VERSION}]
     parts = [{"parts": size, "version": PARTS_VERSION}] if (size := said.pop("parts")) else []
@@ -114,7 +114,7 @@ def chunker_key(route: Route, options: ChunkOptions, tokenizer_id: str) -> str:
 
 
 def asks_model(route: Route, options: ChunkOptions) -> bool:
-    """Return whether contexts, summaries, descriptions or phrasings under a route come from a language model."""
+    """Return whether a language model writes contexts, summaries, descriptions or phrasings under a route."""
     return options.described or bool(options.phrasings) or _asks_of_text(route, options)
 
 

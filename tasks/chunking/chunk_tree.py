@@ -23,8 +23,8 @@ from docmill.tasks.split.splitter import Splitter
 SUMMARY = "summary"
 NOWHERE = Span(0, 0)
 _LEAST_SENTENCES = 5  # a summary of a shorter section would be most of the section
-_MOST_SENTENCES = 2000  # to rank; a longer section would take too long, and its beginning tells its subject
-_SAID = 3  # sentences in a summary: one as its text, two as its context; more would not fit there
+_MOST_SENTENCES = 2000  # to rank; ranking a longer section would take too long, and its beginning shows its subject
+_SAID = 3  # sentences in a summary: one as its text, two as its context, where more would not fit
 _PROSE = ("paragraph", "text", "quote", "list_item", "answer", "turn")
 
 
@@ -32,8 +32,8 @@ _PROSE = ("paragraph", "text", "quote", "list_item", "answer", "turn")
 class ChunkNode:
     """A fitted chunk, its role, its parent, and what `optimize` did to it.
 
-    `about` is the span that a summary covers. `prompts` are those about a chunk and all below it. `strategy` is the one
-    that made it, "" for that of the region.
+    `about` is the span that a summary covers. `prompts` are those about a chunk and everything below it. `strategy` is
+    the one that made the chunk, "" for that of the region.
     """
 
     fitted: FittedSpan
@@ -51,7 +51,7 @@ class ChunkNode:
 
 
 class ChunkTree(NamedTuple):
-    """The chunks of a part, how their contexts are told, and the name of the strategy that made the spans."""
+    """The chunks of a part, how their contexts are written, and the name of the strategy that made the spans."""
 
     part: Part
     splitter: Splitter
@@ -71,7 +71,7 @@ class _Grower:
     telling: ChunkLead
 
     def chunks(self, part: Part, spans: Sequence[Span], notes: Mapping[int, str]) -> Iterator[ChunkNode]:
-        """Yield the chunk of each span, followed by those below it; `notes` says what `optimize` did, by start."""
+        """Yield the chunk of each span, followed by the chunks below it; `notes` says what `optimize` did, by start."""
         fits = self.fitter.fit(spans, self.telling.lead)
         places, waiting = [fitted.span for fitted in fits], self.telling.waiting
         for number, fitted in enumerate(fits):
@@ -83,7 +83,7 @@ class _Grower:
             yield from self.below(part, self.splitter.levels, node)
 
     def below(self, part: Part, levels: Sequence[Level], parent: ChunkNode) -> Iterator[ChunkNode]:
-        """Yield the nodes below one, each with its own; a node that only repeats its parent is left out."""
+        """Yield the nodes below `parent`, each followed by its children, but none that only repeat their parent."""
         if not levels:
             return
         here = part.within(*parent.fitted.span)
@@ -101,7 +101,7 @@ def grow(part: Part, splitter: Splitter, options: Options, fitter: Fitter) -> Ch
     lead = splitter.lead(part) if splitter.lead else nothing
     asked = part.lookup.asked
     proposed = splitter.propose(part, options)
-    # The split has just asked for something missing: other chunks will replace these.
+    # Splitting has just asked for something that is missing, so other chunks will replace these.
     telling = ChunkLead(lead, part.lookup.asked > asked and not part.lookup.ahead)
     spans, notes = proposed.spans, dict[int, str]()
     if options.optimize is not None:
@@ -115,7 +115,7 @@ def grow(part: Part, splitter: Splitter, options: Options, fitter: Fitter) -> Ch
 def summary(section: Part, fitter: Fitter, telling: ChunkLead) -> ChunkNode | None:
     """Return the most central sentence of a section, with a summary as its context; None if the section is short.
 
-    A language model writes the summary if one is set to, else it is the next central sentences.
+    The language model writes the summary if one is configured; otherwise it is the next most central sentences.
     """
     prose = (block for block in blocks(section) if block.kind in _PROSE)
     sentences = [span for block in prose for span in prose_sentences(section.text, block.start, block.end)]
@@ -131,7 +131,7 @@ def summary(section: Part, fitter: Fitter, telling: ChunkLead) -> ChunkNode | No
 
 
 def _sections(part: Part) -> Iterator[Part]:
-    """Yield the stretches from one heading to the next."""
+    """Yield the parts from one heading to the next."""
     starts = [heading.start for heading in part.outline.headings]
     inner = starts[bisect_left(starts, part.start + 1) : bisect_left(starts, part.end)]
     for start, end in zip([part.start, *inner], [*inner, part.end], strict=True):
@@ -139,14 +139,14 @@ def _sections(part: Part) -> Iterator[Part]:
 
 
 def in_order(nodes: Sequence[ChunkNode]) -> list[tuple[ChunkNode, int]]:
-    """Return nodes by start, parents first, and how many rows before it each one's parent is, or 0."""
+    """Return nodes by start, parents first, each with the number of rows between it and its parent, 0 without one."""
     ordered = sorted(nodes, key=lambda node: (node.fitted.span.start, -node.fitted.span.end, node.depth))
     rows: Mapping[int, int] = {id(node): row for row, node in enumerate(ordered)}
     return [(node, row - rows[id(node.parent)] if node.parent else 0) for row, node in enumerate(ordered)]
 
 
 def optimize(part: Part, spans: Sequence[Span], bounds: Optimize, tokens: int) -> tuple[list[Span], dict[int, str]]:
-    """Return spans within the bounds if possible, and, by start, what was done: "merged 3", "split 2".
+    """Return spans within the bounds if possible, and what was done, by start: "merged 3", "split 2".
 
     `tokens` is the model's room. A chunk that is alone in its section may stay too small.
     """

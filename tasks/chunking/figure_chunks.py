@@ -1,4 +1,4 @@
-"""Figure chunks: a chunk of each figure with words, where settings ask for them: a question finds the picture."""
+"""Figure chunks: a chunk for each figure with words, if enabled, so that a question can find the picture."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -20,11 +20,11 @@ _PROSE = ("paragraph", "list_item", "text")
 
 
 def figure_chunks(part: Part, fitter: Fitter, options: ChunkOptions) -> Iterator[ChunkNode]:
-    """Yield the chunk of each figure: the figure with its caption; its context has the sentence that refers to it.
+    """Yield a chunk for each figure, with its caption; its context has the sentence that refers to the figure.
 
-    If figures are `described`, the context also has what a language model says of the picture, and if they are `read`,
-    the words in it. Unless figures are `pictured`, one about which nothing says anything makes no chunk, and one makes
-    none whose caption is too long.
+    If figures are `described`, the context also has a language model's description, and if they are `read`, the words
+    in the picture. A figure that nothing describes makes a chunk only if figures are `pictured`. A figure with a
+    caption that is too long makes none.
     """
     for figure in part.elements:
         if figure.kind == FIGURE:
@@ -36,7 +36,7 @@ def figure_chunks(part: Part, fitter: Fitter, options: ChunkOptions) -> Iterator
 
 
 def _prompts(part: Part, figure: Element, options: ChunkOptions) -> tuple[Prompt, ...]:
-    """Return what is asked about a figure; a page that OCR has read gave the words of its figures already."""
+    """Return the prompts about a figure; on a page read by OCR, the words of figures are known already."""
     key, facts = figure.attributes["key"], part.parsed.metadata
     described = (describing(key),) if options.described else ()
     read = any(figure.page in facts.get(pages, ()) for pages in (OCR_PAGES, _WITHOUT_WORDS))
@@ -44,7 +44,7 @@ def _prompts(part: Part, figure: Element, options: ChunkOptions) -> tuple[Prompt
 
 
 def _is_answered(prompts: Sequence[Prompt], fitter: Fitter) -> bool:
-    """Return whether a model has answered, even by a refusal, or OCR by a word; or may in a run that only counts."""
+    """Return whether a model answered, even with a refusal, or OCR found words; or may, in a run that only counts."""
     said = [(prompt.by_ocr, *fitter.teller.said([prompt], waiting=False)) for prompt in prompts]
     answered = any(bool(text) if by_ocr else state != MISSING for by_ocr, text, state in said)
     return answered or (bool(prompts) and fitter.teller.lookup.ahead)
@@ -60,13 +60,13 @@ def _chunk(
     if len(fitted) == 1:
         said = _referring(part, caption) if caption is not None else ""
         own = (said and fitter.saying(span, said, nothing)) or fitted[0]
-        for prompt in prompts:  # each has room of its own in the context
+        for prompt in prompts:  # each has its own room in the context
             own = fitter.tell(own, [prompt], waiting=False)
         yield ChunkNode(own, role=FIGURE)
 
 
 def _referring(part: Part, caption: Element) -> str:
-    """Return the first sentence that names the figure of a caption, or ""."""
+    """Return the first sentence that mentions the figure of a caption, or ""."""
     text = part.text
     label = _LABEL.match(text, caption.start_char, caption.end_char)
     if label is None:

@@ -1,4 +1,4 @@
-"""Fit spans: from the spans of a splitter to spans that fit the model, each with its context and token count."""
+"""Fit spans: turn the spans of a splitter into spans that fit the model, each with its context and token count."""
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
@@ -21,14 +21,14 @@ from docmill.tasks.split.spans.span import Span, cluster_end, cluster_start, tri
 _MOST_SAID = 120
 """The maximum tokens of an answer in a context: the length of a 70-word summary.
 
-With more, the context would outweigh a small chunk in its vector; with fewer, summaries would end within a sentence.
+More would let the context outweigh a small chunk in its vector; fewer would cut summaries within a sentence.
 """
 
 
 class FittedSpan(NamedTuple):
     """A span, its context, and the exact number of tokens of both, including special ones.
 
-    `state` is that of the language model's part of the context and of the `phrasings`, one of
+    `state` is the state of the language model's share of the context and of the `phrasings`, one of
     `docmill.storage.schema.CONTEXT_STATES`.
     """
 
@@ -41,7 +41,7 @@ class FittedSpan(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Fitter:
-    """Makes spans fit a model that takes `limit` tokens; longer ones are first cut into parts of `size` tokens."""
+    """Makes spans fit a model that takes `limit` tokens; longer spans are first cut into parts of `size` tokens."""
 
     tokens: Tokens
     reading: ReadingMap
@@ -69,7 +69,7 @@ class Fitter:
         return (self._adding(fitted, more) or fitted)._replace(state=fitted.state or state)
 
     def phrase(self, fitted: FittedSpan, waiting: bool) -> FittedSpan:
-        """Return `fitted` with the known phrasings of its text by a language model."""
+        """Return `fitted` with the phrasings of its text that a language model has written so far."""
         found, state = self.teller.phrased(self.setting, fitted.span, waiting)
         return fitted._replace(phrasings=found, state=fitted.state or state)
 
@@ -82,7 +82,7 @@ class Fitter:
         return fitted._replace(context=context, tokens=total) if more and total <= self.limit else None
 
     def fit(self, spans: Iterable[Span], lead: Lead) -> list[FittedSpan]:
-        """Return the spans that are not blank, in order by start, none within another and none too long."""
+        """Return the spans that are not blank, ordered by start, none too long and none within another."""
         kept: list[FittedSpan] = []
         aligned = _aligned(self.tokens.text, spans)
         for one in sorted(self._fitting(aligned, self.size, lead), key=lambda one: (one.span.start, -one.span.end)):
@@ -96,8 +96,8 @@ class Fitter:
             if count <= self.limit or span.end - span.start == 1:
                 yield FittedSpan(span, context, count)
             elif self.setting.widest and self.setting.count(context) > self.setting.budget:
-                # The long header of a table leaves too little room: better a short one, or fewer rows, or none, than a
-                # row in pieces.
+                # A table's long header leaves too little room. A short header, fewer rows or no header are all better
+                # than a row in pieces.
                 header = max(map(self.setting.count, context.split("\n")))
                 left = header - (count - self.limit) + 1
                 narrower = self.setting.with_widest(left if self.setting.budget < left < self.setting.widest else 0)
@@ -108,7 +108,7 @@ class Fitter:
                 yield from self._fitting(_parts(self.tokens, span, size), size // 2, lead)
 
     def _halves(self, span: Span) -> Sequence[Span]:
-        """Return the two halves of the rows of a table that a span begins within; none of a single row."""
+        """Return the two halves of the rows that a span has of the table around its start; none for a single row."""
         table = next((one for one in self.setting.tables if one.start_char < span.start < one.end_char), None)
         starts = self.setting.rows_of(table) if table else []
         rows = starts[bisect_right(starts, span.start) : bisect_left(starts, span.end)]
@@ -121,7 +121,7 @@ class Fitter:
         """Return the number of tokens of each indexed text, including special ones."""
         counter, count = self.tokens.counter, self.setting.count
         if counter.local:
-            # Of a span that is all markup, something is read nevertheless.
+            # A span that is all markup is still read as something.
             whole = [own or self._least(span) for own, span in zip(self.tokens.exact(spans), spans, strict=True)]
             return [own + count(context) + counter.special for own, context in zip(whole, said, strict=True)]
         text, unread = self.tokens.text, self.reading.unread
@@ -134,16 +134,16 @@ class Fitter:
 
 
 def _aligned(text: str, spans: Iterable[Span]) -> list[Span]:
-    """Return the spans that are not blank, trimmed, at grapheme boundaries; none lies within its neighbour.
+    """Return the spans that are not blank, trimmed, at grapheme boundaries; none is within its neighbour.
 
-    A cluster shared by two adjacent spans goes with the first. Overlapping spans keep their overlap.
+    A cluster shared by two adjacent spans goes to the first. Overlapping spans keep their overlap.
     """
     found: list[Span] = []
     before = reached = 0
     for proposed in spans:
         span = trim(text, *proposed)
         start, end = cluster_start(text, span.start), cluster_end(text, span.end)
-        if start < reached and before <= span.start:  # the cluster went with the previous span
+        if start < reached and before <= span.start:  # the cluster went to the previous span
             start = reached
         if span.start >= span.end or start >= end or (found and start >= found[-1].start and end <= found[-1].end):
             continue
@@ -155,7 +155,7 @@ def _aligned(text: str, spans: Iterable[Span]) -> list[Span]:
 
 
 def _parts(tokens: Tokens, span: Span, size: int) -> list[Span]:
-    """Return two or more parts of a span, of about `size` tokens; a size of 0 halves it, even within a cluster."""
+    """Return two or more parts of a span, of about `size` tokens each; size 0 halves it, even within a cluster."""
     text = tokens.text
     cuts = windows(text, Piece(*span, 0), Room(tokens, size)) if size else []
     parts = _aligned(text, (Span(part.start, part.end) for part in cut(text, span, 0, cuts)))

@@ -1,4 +1,4 @@
-"""Route: the strategy for a region, chosen by the document's front matter, by its path, or by its content type."""
+"""Route: the strategy for a region, chosen by the document's front matter, its path or its content type."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -22,7 +22,7 @@ OWN_KEY = "docmill"
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """A strategy, its options and a contextualizer, or "" for that of the settings; checked when built.
+    """A strategy, its options and a contextualizer, or "" for the configured one; checked when built.
 
     The strategies in `also` split the regions as well: an ensemble, whose chunks are indexed together.
     """
@@ -45,7 +45,7 @@ class Route:
 
     @property
     def ensemble(self) -> tuple["Route", ...]:
-        """Return a route for each strategy, the first one without `also`."""
+        """Return a route for each strategy; the first is this one without `also`."""
         return (replace(self, also=()) if self.also else self, *self.also)
 
     def spelled(self) -> str:
@@ -58,7 +58,7 @@ class Route:
 
 
 def sized(strategy: str, options: Mapping[str, Any], size: int) -> Mapping[str, Any]:
-    """Return options that have a size: their own, else this one, as far as the strategy takes it; 0 adds none."""
+    """Return options with a size: their own, else `size` up to the strategy's maximum; 0 adds none."""
     if not size or "size" in options:
         return options
     return {**options, "size": min(size, options_of(strategy, options).longest)}
@@ -95,8 +95,8 @@ class RouteTable:
     """Chooses a route by a document's front matter, else by the first glob that matches its uri, else by content type.
 
     Globs are written as in .gitignore. Content types are those of `docmill.tasks.detect`; `chosen` are those whose
-    default route was replaced. `options` are those of a strategy that a document names, and `size` is the one that it
-    has without any. `contexts` are globs with the contextualizer of documents whose route names none.
+    default route was replaced. `options` gives the options of strategies that a document names for itself, and `size`
+    their size if they have none. `contexts` maps globs to the contextualizer of documents whose route names none.
     """
 
     by_glob: tuple[tuple[str, Route], ...]
@@ -126,7 +126,7 @@ class RouteTable:
     def decide(self, uri: str, content_type: str, metadata: Mapping[str, Any]) -> tuple[Route, str]:
         """Return the route and the rule that chose it, in words."""
         route, rule = self._decide(uri, content_type, metadata)
-        # A route that names a contextualizer itself needs no rule that names nothing else.
+        # A rule in `contexts` does not override a contextualizer that the route names itself.
         named = () if route.contextualizer else self.contexts
         context = next((name for glob, name in named if _compile(glob).match(uri)), "")
         return (replace(route, contextualizer=context) if context else route), rule
@@ -137,7 +137,7 @@ class RouteTable:
         for glob, route in self.by_glob:
             if _compile(glob).match(uri):
                 return route, f"[[routes]] glob = {json.dumps(glob)}"
-        # Told apart from the default below only for the person who reads why.
+        # Distinguished from the default below only to explain the choice.
         if content_type in self.chosen:
             return self.by_type[content_type], f"[[routes]] type = {json.dumps(content_type)}"
         if content_type in self.by_type:
@@ -149,7 +149,7 @@ class RouteTable:
         return [Routed(one, *self.decide(uri, one.verdict.content_type, metadata)) for one in regions]
 
     def every(self) -> list[Route]:
-        """Return the routes of the table; those that documents name for themselves are not among them."""
+        """Return the routes of the table, without those that documents name for themselves."""
         return [*self.by_type.values(), self.default, *(route for _, route in self.by_glob)]
 
     def matching(self, uri: str) -> tuple[str, ...]:
@@ -166,7 +166,7 @@ class RouteTable:
             if not isinstance(said, dict) or not isinstance(said.get("strategy"), str):
                 raise ConfigError(f"must be a table such as {{strategy: structure, size: 120}}, got {said!r}")
             values = {name: value for name, value in said.items() if name != "strategy"}
-            # The options of [split] hold for a document that names the strategy, too, unless it sets them itself.
+            # The options of [split] also apply to a document that names its strategy, unless it sets them itself.
             name = said["strategy"]
             return Route(name, sized(name, {**self.options.get(name, {}), **values}, self.size))
         except ConfigError as error:
@@ -174,7 +174,7 @@ class RouteTable:
 
 
 _GLOBS = 256
-"""Compiled globs to cache. Settings with more of them compile some again for each document."""
+"""Compiled globs to cache. If settings have more, some are compiled again for each document."""
 
 
 @lru_cache(maxsize=_GLOBS)
@@ -194,10 +194,10 @@ _STRATEGIES = {
     "data": "recursive",
     "transcript": "recursive",
 }
-"""Content types whose strategy is not `structure`; `python -m tests.bench.parsing.routes` compares both."""
+"""Content types with another strategy than `structure`; `python -m tests.bench.parsing.routes` compares both."""
 
 
 def default_routes() -> RouteTable:
-    """Return the routes in use where the settings name no other."""
+    """Return the default routes, used unless the settings name others."""
     by_type = {kind: Route(_STRATEGIES.get(kind, "structure")) for kind in CONTENT_TYPES}
     return RouteTable(by_glob=(), by_type=by_type, default=Route("structure"))

@@ -1,4 +1,4 @@
-"""Context input: what a contextualizer reads: a document and a token budget."""
+"""Context input: the document and the token budget from which a contextualizer writes contexts."""
 
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -16,11 +16,11 @@ from docmill.tasks.split.spans.span import Span
 from docmill.tasks.split.syntax.definitions import Enclosing
 
 TOPIC_REACH = 4_000
-"""The characters, some 1,000 tokens, after its first sentence for which that sentence tells the topic of a text.
+"""The characters, some 1,000 tokens, after its first sentence for which that sentence gives the topic of a text.
 
-A docstring tells the topic of a whole source file. A long text without a title goes on to other topics: one file may
-hold twenty articles, and the first sentence of the first is noise in the contexts of the others, all of which an edit
-of it would change. With less, the second page of an article would not know what it is about.
+A docstring gives the topic of a whole source file. A long text without a title moves on to other topics: one file may
+contain twenty articles, and the first sentence of the first would be noise in the contexts of the others; editing it
+would change all of them. With a shorter reach, the second page of an article would lack its topic.
 """
 
 
@@ -29,7 +29,7 @@ class ContextInput:
     """The inputs of a contextualizer: a document, its headings, definitions and tables, and a token budget.
 
     The header of a table that is longer than the budget may have up to `widest` tokens, 0 for none. `shown` is what a
-    language model sees. `rows`, `done` and `counted` cache results by their inputs.
+    language model sees. `rows`, `done` and `counted` are caches.
     """
 
     parsed: Parsed
@@ -46,11 +46,11 @@ class ContextInput:
     widest: int = 0
 
     def with_budget(self, tokens: int) -> "ContextInput":
-        """Return the same setting with another budget."""
+        """Return the same input with another budget."""
         return replace(self, budget=tokens)
 
     def with_widest(self, tokens: int) -> "ContextInput":
-        """Return the same setting with other room for the header of a table."""
+        """Return the same input with another limit for table headers."""
         return replace(self, widest=tokens)
 
     @cached_property
@@ -69,17 +69,17 @@ class ContextInput:
         return about(self.parsed)
 
     def about(self, span: Span) -> str:
-        """Return the document's topic line for a span that it reaches and that does not contain it, else ""."""
+        """Return the document's topic line for a span within its reach but after it, else ""."""
         line, end = self.own_line
-        # A chunk that holds the line need not have it repeated above itself.
+        # A chunk that contains the line need not repeat it in its context.
         return line if end <= span.start < self._topic_end else ""
 
     @cached_property
     def _topic_end(self) -> int:
-        """Return how far the topic line tells the topic: no further than its section, or than `TOPIC_REACH`."""
+        """Return the end of the topic line's reach: at most the end of its section, and `TOPIC_REACH` characters."""
         end, elements = self.own_line[1], self.parsed.elements
         whole = len(self.parsed.text) + 1
-        # The file's own description stands nowhere in it.
+        # A description from the metadata is not in the text, so it is for the whole file.
         if not end or (elements and elements[0].kind == "code"):
             return whole
         return min(end + TOPIC_REACH + 1, self.outline.section_end(self.outline.at(end - 1), whole))
@@ -93,13 +93,13 @@ class ContextInput:
         return self.rows[table.start_char]
 
     def headings(self, span: Span) -> tuple[str, ...]:
-        """Return the headings above a span and the signatures of the definitions that it begins in."""
+        """Return the headings above a span, and the signatures of the definitions around its start."""
         titles = (self.outline.headings[number].text for number in self.outline.over(*span))
         return (*titles, *self.enclosing.signatures(span))
 
     def count(self, text: str) -> int:
         """Return the number of tokens of a context."""
-        # The same headings stand above many chunks.
+        # Many chunks share their headings.
         if text not in self.counted:
             self.counted[text] = self.counter.count(text)
         return self.counted[text]
@@ -108,7 +108,7 @@ class ContextInput:
 def context_input_of(
     parsed: Parsed, outline: Outline, counter: Counter, budget: int, window: int = WINDOW_TOKENS
 ) -> ContextInput:
-    """Return the setting of a document; a language model sees at most `window` tokens of it at once."""
+    """Return the context input of a document; a language model sees at most `window` tokens of it at once."""
     tables = [e for e in parsed.elements if e.kind == "table" and e.attributes.get("header_rows")]
     turns = [e for e in parsed.elements if e.kind == "turn"]
     shown = Shown(parsed, outline, window)

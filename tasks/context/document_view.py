@@ -1,6 +1,6 @@
 """Document view: what a language model sees of a document when asked about a part of it.
 
-It sees the whole document if that fits the window, else the outline and the section around the part.
+It sees the whole document if that fits the window, otherwise the outline and the section around the part.
 """
 
 from collections.abc import Iterator, Sequence
@@ -13,31 +13,30 @@ from docmill.tasks.split.parts.outline import Outline
 from docmill.tasks.split.spans.span import Span
 
 _OUTLINE_SHARE = 4
-"""The outline of a long document gets one part in this many of the window.
+"""The outline of a long document gets this fraction of the window: one part in four.
 
-With more for it, the section around a chunk is cut sooner; with less, the outline of a long document has only its
-highest headings.
+A larger outline leaves less room for the section around a chunk; a smaller one has only the highest headings.
 """
 _LINE = 2000
-"""The characters after a cut to search for the end of its line.
+"""The characters to search for a line end after a cut.
 
-A longer line is cut within, since looking further would make the stretch much longer than the window.
+Longer lines are cut in the middle, because searching further would exceed the window by too much.
 """
 _KEY_LENGTH = 12
-"""The characters of the key in a mark.
+"""The characters of the key in a marker.
 
-A text would have to hold a mark with its own key to end it, and 48 bits are too many to find such a text by trying.
+To end the marker, a text would have to contain its own hash, and 48 bits are too many to find such a text by trial.
 """
 
 
 def marked(name: str, text: str) -> str:
-    """Return a text between marks that it cannot contain: they carry its key, so nothing in the text can end it."""
+    """Return a text between markers that it cannot contain: they carry its hash, so nothing in the text can end it."""
     mark = f"{name}-{key_of(text)[:_KEY_LENGTH]}"
     return f"<{mark}>\n{text}\n</{mark}>"
 
 
 class Shown:
-    """What the model sees of one document, at most about `window` tokens; each stretch is built once."""
+    """What a language model sees of one document, about `window` tokens at most; each stretch is built once."""
 
     def __init__(self, parsed: Parsed, outline: Outline, window: int) -> None:
         self._text = parsed.text
@@ -53,14 +52,14 @@ class Shown:
     def around(self, span: Span) -> tuple[str, str]:
         """Return the text shown with a span, and its key."""
         stretch = self._stretch(span)
-        # Neighbouring chunks see the same stretch, which a provider's cache makes cheaper from the second call on.
+        # Neighbouring chunks see the same stretch, which a provider's cache makes cheaper after the first call.
         if stretch not in self._made:
             shown = self._draw(*stretch)
             self._made[stretch] = shown, key_of("shown", shown)
         return self._made[stretch]
 
     def beginning(self, span: Span) -> str:
-        """Return the text of a span, or as much of its beginning as fits."""
+        """Return the text of a span, or as much of its start as fits."""
         return self._text[span.start : min(span.end, span.start + int(self._window / self._density))]
 
     def _draw(self, start: int, end: int) -> str:
@@ -69,10 +68,10 @@ class Shown:
         return "\n".join((marked("outline", self._headings), marked("section", self._text[start:end])))
 
     def _stretch(self, span: Span) -> tuple[int, int]:
-        """Return the largest section around a span that fits, or a stretch of a section that is too long itself."""
+        """Return the largest section around a span that fits, or a part of a section that is too long."""
         if self._fits(0, len(self._text), self._window):
             return 0, len(self._text)
-        # The outline is shown in every case where the whole document is not.
+        # Whenever the whole document is not shown, the outline is.
         room = self._window - self._window // _OUTLINE_SHARE
         sections = list(self._sections(span.start))
         for start, end in sections:
@@ -81,13 +80,13 @@ class Shown:
         return self._cut(*sections[-1], span.start, room)
 
     def _fits(self, start: int, end: int, tokens: int) -> bool:
-        # Estimated by length: to count the tokens of every section exactly would take too long.
+        # Estimated by length: counting the tokens of every section exactly would take too long.
         return (end - start) * self._density <= tokens
 
     def _sections(self, position: int) -> Iterator[tuple[int, int]]:
-        """Yield the sections that hold a position, the largest first.
+        """Yield the sections that contain a position, the largest first.
 
-        The last one has no subsection before the position.
+        The innermost one includes no subsection before the position.
         """
         headings, path = self._outline.headings, self._outline.path(self._outline.at(position))
         if not path:
@@ -107,9 +106,9 @@ class Shown:
         return ends
 
     def _cut(self, start: int, end: int, position: int, room: int) -> tuple[int, int]:
-        """Return the part of a stretch around a position; parts are equally long, and end with a line if possible."""
+        """Return the part of a stretch around a position; parts have equal length and end at a line end if possible."""
         length = max(1, int(room / self._density))
-        # Parts are counted from the start of the section, so that chunks beside each other see the same part.
+        # Parts are counted from the start of the section, so that neighbouring chunks see the same part.
         number = (position - start) // length
         first, last = (self._line_end(start + place * length, start, end) for place in (number, number + 1))
         return (first, last) if first <= position else (start + number * length, first)
@@ -122,7 +121,7 @@ class Shown:
 
     @cached_property
     def _headings(self) -> str:
-        """Return the outline with as many levels as fit, or as much of the highest level as fits."""
+        """Return as many levels of the outline as fit, or as much of the top level as fits."""
         room = int(self._window // _OUTLINE_SHARE / self._density)
         depths = [len(self._outline.path(number)) for number in range(len(self._outline.headings))]
         texts = (heading.text for heading in self._outline.headings)

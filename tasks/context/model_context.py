@@ -1,4 +1,4 @@
-"""Model context: prompts about a chunk, the known answers of a language model, and what it says of it in other words.
+"""Model context: prompts about a chunk, the known answers of a language model, and its phrasings of a chunk.
 
 Statements are the propositions of Chen et al., "Dense X Retrieval" (2024); questions are those of Nogueira and Lin,
 "From doc2query to docTTTTTquery" (2019).
@@ -26,7 +26,7 @@ from docmill.tasks.split.spans.span import Span
 class ChunkLead(NamedTuple):
     """How to write the contexts of a region's chunks: the strategy's lead, and whether the chunks are provisional.
 
-    While `waiting`, no model is asked: the chunks are not yet final.
+    While `waiting`, no model is asked, because the chunks are not final.
     """
 
     lead: Lead = nothing
@@ -35,9 +35,9 @@ class ChunkLead(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ContextWriter:
-    """A contextualizer and the known answers; `by_model` means that a language model writes summaries.
+    """A contextualizer and the known answers; `by_model` says that a language model writes summaries.
 
-    `phrasings` are the kinds of phrasings that it writes, each of at most `phrasing_tokens`.
+    `phrasings` are the kinds of phrasings to write, each of at most `phrasing_tokens`.
     """
 
     context: Contextualizer
@@ -47,15 +47,15 @@ class ContextWriter:
     phrasing_tokens: int = 0
 
     def prompts(self, setting: ContextInput, spans: Sequence[Span], number: int) -> tuple[Prompt, ...]:
-        """Return the prompts about one of several consecutive chunks."""
+        """Return the prompts about chunk `number` of several consecutive chunks."""
         return self.context.asks(setting, spans, number) if self.context.asks else ()
 
     def summed_up(self, setting: ContextInput, about: Span, waiting: bool) -> tuple[str, str]:
-        """Return the summary of a section, as `said` does; empty if no model writes summaries."""
+        """Return the summary of a section and its state, as `said` does; empty if no model writes summaries."""
         return self.said((summing_up(setting, about),), waiting) if self.by_model else ("", "")
 
     def phrased(self, setting: ContextInput, span: Span, waiting: bool) -> tuple[tuple[str, ...], str]:
-        """Return the phrasings of a chunk, each once, and their state, as `said` does."""
+        """Return the distinct phrasings of a chunk and their state, as `said` does."""
         prompts = [phrasing(setting, span, kind) for kind in self.phrasings]
         if waiting:
             return (), MISSING if prompts else ""
@@ -64,7 +64,7 @@ class ContextWriter:
         return tuple(dict.fromkeys(chain(*found))), _state(prompts, answers, list(map("".join, found)))
 
     def said(self, prompts: Sequence[Prompt], waiting: bool) -> tuple[str, str]:
-        """Return the answers and their state: one of `docmill.storage.schema.CONTEXT_STATES`, "" if complete."""
+        """Return the known answers and their state: one of `docmill.storage.schema.CONTEXT_STATES`, "" if complete."""
         if waiting:
             return "", MISSING if prompts else ""
         answers = [self.lookup.answer_to(prompt) for prompt in prompts]
@@ -83,18 +83,18 @@ def _state(prompts: Sequence[Prompt], answers: Sequence[Answer | None], texts: S
 
 
 def _is_refused(prompt: Prompt, text: str) -> bool:
-    """Return whether a model has answered without a word; OCR may find none."""
+    """Return whether a model answered without a word; OCR may find no words."""
     return not (text or prompt.by_ocr)
 
 
 MOST = 8
-"""The maximum phrasings of a kind. Each is a vector, so that twice as many double the index and the time of an exact
-search; with fewer, a chunk of 200 tokens has sentences of which none says anything."""
+"""The maximum phrasings of a kind. Each has a vector, so twice as many would double the index and the time of an exact
+search; with fewer, some sentences of a chunk of 200 tokens would be covered by none."""
 MOST_TOKENS = 64
-"""The maximum tokens of a phrasing: twice the 30 words that a prompt allows, for a language that takes more."""
+"""The maximum tokens of a phrasing: twice the 30 words that a prompt allows, for languages that need more tokens."""
 _MOST_REPLIED = MOST * MOST_TOKENS  # tokens of an answer
 _MOST_READ = 16 * _MOST_REPLIED
-"""The maximum characters of an answer to read, if a server ignores the token limit; no language has more a token."""
+"""The maximum characters of an answer to read if a server ignores the token limit; no language has more per token."""
 _BULLET = re.compile(r"(?:[-*\u2022\u2013\u2014]|\(?\d{1,2}[.):])\s+")
 _KINDS = {
     "statements": f"""\
@@ -111,9 +111,9 @@ it.""",
 
 
 def phrasing(setting: ContextInput, span: Span, kind: str) -> Prompt:
-    """Return the prompt that asks for phrasings of a chunk, of one of the kinds `PHRASED`.
+    """Return the prompt that asks for phrasings of a chunk, of one of the kinds in `PHRASED`.
 
-    It shows the title, the headings and the chunk alone, so that an edit elsewhere asks nothing again.
+    It shows only the title, the headings and the chunk, so that an edit elsewhere needs no new answer.
     """
     text = setting.parsed.text[slice(*span)]
     where = tuple(dict.fromkeys((setting.title, *setting.headings(span))))
@@ -123,9 +123,9 @@ def phrasing(setting: ContextInput, span: Span, kind: str) -> Prompt:
 
 
 def phrased(answer: str, most_tokens: int, counter: Counter) -> tuple[str, ...]:
-    """Return the lines of an answer as phrasings: plain text, cut to a number of tokens, and not too many.
+    """Return the lines of an answer as phrasings: plain text, each cut to `most_tokens`, at most `MOST` of them.
 
-    Bullets and numbers go, and so does a line that only announces the others.
+    Bullets and numbers are removed, as are lines that only announce others.
     """
     lines = (_BULLET.sub("", cleaned(line), count=1) for line in answer[:_MOST_READ].splitlines())
     cut = (cut_words(line, most_tokens, counter) for line in lines if not line.endswith(":"))
@@ -135,17 +135,17 @@ def phrased(answer: str, most_tokens: int, counter: Counter) -> tuple[str, ...]:
 _MOST_TOKENS = 160
 """The maximum tokens of an answer: twice the 70 words that a prompt allows.
 
-Fewer would cut answers in languages that take more tokens a word; more would pay for a model that ignores the limit.
+A lower limit would cut answers in languages with more tokens a word; a higher one would pay for models that ignore it.
 """
 _MOST_CHARACTERS = 1200
-"""The maximum characters of an answer to keep, more than `_MOST_TOKENS` tokens of any language have.
+"""The maximum characters of an answer to keep, more than `_MOST_TOKENS` tokens have in any language.
 
 It applies if a server ignores the token limit.
 """
 _MOST_CLEANED = 4 * _MOST_CHARACTERS
-"""The maximum characters of an answer to read, so that an endless one costs no time.
+"""The maximum characters of an answer to read, so that an endless one takes no time.
 
-Cleaning still leaves more than enough.
+What cleaning leaves of it is still more than enough.
 """
 _INSTRUCTION = """\
 Above is a document, or a section of one with its outline, and here is a chunk of it. Say in one or two sentences, of 50
@@ -169,14 +169,15 @@ _STEERING = re.compile("[\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff\U000e0000-
 
 
 def path_first(setting: ContextInput, span: Span, lead: Lead) -> str:
-    """Return the structural context in half of the budget: the other half is for a model's answer."""
+    """Return the structural context in half of the budget; the other half is for a model's answer."""
     return structural_within(setting, span, lead, setting.budget // 2)
 
 
 def situating(setting: ContextInput, spans: Sequence[Span], number: int) -> tuple[Prompt, ...]:
     """Return the prompt that asks what a chunk is about within its document.
 
-    The answer is stored under the chunk's text, the title and the headings above it, so it survives edits elsewhere.
+    The answer is stored under the chunk's text, the title and the headings above it, so edits elsewhere do not affect
+    it.
     """
     span = spans[number]
     text = setting.parsed.text[slice(*span)]
@@ -188,7 +189,7 @@ def situating(setting: ContextInput, spans: Sequence[Span], number: int) -> tupl
 
 
 def neighbours(setting: ContextInput, spans: Sequence[Span], number: int) -> tuple[Prompt, ...]:
-    """Return the prompts that ask for one sentence each on the chunk before and the chunk after."""
+    """Return the prompts that ask for one sentence each about the previous and the next chunk."""
     around = [spans[place] for place in (number - 1, number + 1) if 0 <= place < len(spans)]
     return tuple(_gist(setting.parsed.text[slice(*span)]) for span in around)
 
@@ -205,17 +206,17 @@ def summing_up(setting: ContextInput, span: Span) -> Prompt:
 
 
 def describing(picture: str) -> Prompt:
-    """Return the prompt that asks for a description of the picture of a key, whatever document shows it."""
+    """Return the prompt that asks for a description of a picture; all documents that show it share the answer."""
     about = ("describe", DESCRIPTIONS, picture)
     return Prompt((_DESCRIPTION,), about, "", "figures", _MOST_TOKENS, partly=True, picture=picture)
 
 
 def asking_ocr(picture: str) -> Prompt:
-    """Return what asks OCR for the words in the picture of a key, whatever document shows it."""
+    """Return the prompt that asks OCR for the words in a picture; all documents that show it share the answer."""
     return Prompt((), ("words", WORDS, picture), purpose="words", picture=picture, by_ocr=True)
 
 
 def cleaned(text: str) -> str:
-    """Return a model's answer as one line, without control and invisible characters, and not too long."""
+    """Return a model's answer as one line without control and invisible characters, cut to a maximum length."""
     kept = "".join(" " if unicodedata.category(char) in _UNWANTED else char for char in text[:_MOST_CLEANED])
     return " ".join(_STEERING.sub("", kept).split())[:_MOST_CHARACTERS]

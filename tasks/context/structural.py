@@ -1,6 +1,7 @@
-"""Structural context: the title, the headings above a chunk, and the block around its start.
+"""Structural context: the title, the headings above a chunk, and the block in which it begins.
 
-A chunk repeats what it begins in the middle of: a table, a row of it, a speaker's turn.
+If a chunk begins inside a table, a row or a speaker's turn, its context repeats the header, the row's name or the
+speaker.
 """
 
 import re
@@ -21,13 +22,13 @@ from docmill.tasks.split.parts.blocks import announces
 from docmill.tasks.split.spans.span import Span
 
 _CELL = re.compile(r"(?<!\\)\|")
-_LONGEST_CAPTION = 200  # characters; a longer paragraph is prose, and would fill the context
+_LONGEST_CAPTION = 200  # characters; a longer paragraph is prose, and would fill the whole context
 _LONGEST_ROW = 2000  # characters searched for the cell that names a row
-_GAP = 4  # characters, an empty line with CRLF; further above a table, there could be other text in between
+_GAP = 4  # characters, an empty line with CRLF; further up there could be other text in between
 
 
 def begun(setting: ContextInput, span: Span) -> str:
-    """Return, line by line, what encloses the start of a chunk: a table's caption, header and row, or the speaker."""
+    """Return, one per line, what encloses the start of a chunk: a table's caption, header and row, or the speaker."""
     table = _holding(setting.tables, span)
     if table is not None:
         return _within_table(setting, table, span)
@@ -36,14 +37,14 @@ def begun(setting: ContextInput, span: Span) -> str:
 
 
 def _caption_beyond(setting: ContextInput, span: Span) -> str:
-    """Return the caption of a table of which a chunk has only the beginning, and that stands below it."""
+    """Return the caption below a table if a chunk ends within that table, else ""."""
     last = _holding(setting.tables, Span(span.end, span.end))
     bound = setting.captions.of.get(last.start_char) if last else None
     return _in_line(setting.parsed.text[bound.start_char : bound.end_char]) if bound else ""
 
 
 def _within_table(setting: ContextInput, table: Element, span: Span) -> str:
-    """Return the question of a row of questions and answers, else the caption, the header and the name of the row."""
+    """Return the question of a row of questions and answers, otherwise the caption, the header and the row's name."""
     asking = asking_column(table)
     row = _row(setting, table, span, max(asking, 0))
     if row and asking >= 0:
@@ -56,19 +57,19 @@ def _speaker(turn: Element) -> str:
 
 
 def _holding(elements: list[Element], span: Span) -> Element | None:
-    """Return the element that a span begins inside of, but not at its start."""
+    """Return the element that a span begins inside, unless at its very start."""
     before = bisect_left(elements, span.start, key=lambda element: element.start_char) - 1
     return elements[before] if before >= 0 and span.start < elements[before].end_char else None
 
 
-_GROUP_WORDS = 2  # that the names of columns of a group begin with; one, such as "Total", may be of each name alone
+_GROUP_WORDS = 2  # that names of a group share at the start; a single one, such as "Total", may be part of each name
 
 
 def _header(setting: ContextInput, table: Element, span: Span) -> str:
-    """Return the names of a table's columns, or where these are too long, of the cells filled in a span.
+    """Return a table's column names or, if these are too long, those of columns that are filled in a span.
 
-    The words that a name begins with as the one before it, such as that of a group, are left out rather than the names
-    of columns of which a span fills most.
+    If a name begins with the same words as the previous one, such as those of a group, these words are dropped before
+    any columns are, provided that the span fills most columns.
     """
     cells = table.attributes.get("cells") or [[]]
     names = column_names(cells, table.attributes["header_rows"])
@@ -86,7 +87,7 @@ def _fits(setting: ContextInput, header: str) -> bool:
 
 
 def _shortened(names: Sequence[str], least: int) -> list[str]:
-    """Return names, each without the words that it begins with as the one before it, if these are so many."""
+    """Return names without the words that each shares with the start of the previous one, if at least `least`."""
     pairs = zip(["", *names], names, strict=False)
     return [" ".join(name.split()[_count_shared(before.split(), name.split()[:-1], least) :]) for before, name in pairs]
 
@@ -97,9 +98,9 @@ def _count_shared(one: list[str], other: list[str], least: int) -> int:
 
 
 def _filled_columns(setting: ContextInput, table: Element, span: Span) -> set[int]:
-    """Return the columns in which a span, of rows or of a part of one, has text."""
+    """Return the columns in which a span, of whole rows or a part of one, has text."""
     starts, cells = setting.rows_of(table), table.attributes["cells"]
-    shift = min(max(len(cells) - len(starts), 0), 1)  # 0 if the rule below the header is a line, but no row
+    shift = min(max(len(cells) - len(starts), 0), 1)  # 0 if the rule below the header is a line but not a row
     first, last = (find(starts, end) + shift for find, end in ((bisect_right, span.start), (bisect_left, span.end)))
     if first < last:
         return set().union(*map(_filled, cells[max(1, first - 1) : last]))
@@ -114,7 +115,7 @@ def _filled(row: Sequence[object]) -> set[int]:
 
 
 def _row(setting: ContextInput, table: Element, span: Span, column: int) -> str:
-    """Return the cell that names the row in which a span begins, "" if it begins with a row."""
+    """Return the cell that names the row in which a span begins, "" if it begins at a row's start."""
     text, rows = setting.parsed.text, setting.rows_of(table)
     number = bisect_right(rows, span.start) - 1
     if number < 0 or rows[number] == span.start:
@@ -127,7 +128,7 @@ def _row(setting: ContextInput, table: Element, span: Span, column: int) -> str:
 
 
 def _caption(setting: ContextInput, table: Element) -> str:
-    """Return the caption of a table, or the short paragraph directly above it that introduces it."""
+    """Return the caption of a table, or a short paragraph directly above that introduces it."""
     bound = setting.captions.of.get(table.start_char)
     if bound is not None:
         return _in_line(setting.parsed.text[bound.start_char : bound.end_char])
@@ -143,15 +144,15 @@ def _caption(setting: ContextInput, table: Element) -> str:
 
 
 def _in_line(caption: str) -> str:
-    # A bar in a caption would make it look like the names of columns.
+    # A bar in a caption would make it look like column names.
     return " ".join(caption.strip("*_ \n").replace("|", "/").split())
 
 
 SEPARATOR = " \u203a "
-COLUMNS = " | "  # between the names of a table's columns
+COLUMNS = " | "  # between the column names of a table
 _LEFT_OUT = "\u2026"
 _SIGNS = "#=*_> \t"
-"""Markup around a heading or a title, which is stated without it."""
+"""Markup around a heading or a title, which is stripped."""
 
 
 class _Content(NamedTuple):
@@ -165,23 +166,23 @@ class _Content(NamedTuple):
 def structural(setting: ContextInput, span: Span, lead: Lead = nothing) -> str:
     """Return the document's title, the headings above a chunk, and what encloses its start.
 
-    That is the caption, header and row of a table, the speaker and time of a turn, or the signatures of the classes and
-    functions around a piece of code; or the lead of the region's strategy, such as the question of an answer. If
-    neither title nor headings tell what the document is about, its topic line does.
+    The enclosing part is the caption, header and row of a table, the speaker and time of a turn, the signatures of the
+    classes and functions around a piece of code, or the lead of the region's strategy, such as the question of an
+    answer. If neither title nor headings give the topic of the document, its topic line does.
 
-    What the chunk itself says is not repeated. The context has at most the budget's tokens: middle headings are left
-    out first, and the innermost is kept longest. The header of a table names all columns, or is left out: a part of
-    it would name the values of a row wrongly. One that is longer than the budget has `setting.widest` tokens, and what
-    stands above it half of the budget.
+    What the chunk itself says is not repeated. The context has at most the budget's tokens: middle headings are dropped
+    first, and the innermost is kept longest. The header of a table is complete or left out, because a part of it would
+    name the values of a row wrongly. A header that is longer than the budget may have `setting.widest` tokens, and the
+    lines above it half of the budget.
     """
     return structural_within(setting, span, lead, setting.budget)
 
 
 def structural_within(setting: ContextInput, span: Span, lead: Lead, budget: int) -> str:
-    """Return the structural context in at most `budget` tokens, or those that the header of a table needs."""
+    """Return the structural context in at most `budget` tokens, or as many as a table's header needs."""
     content = _content(setting, span, lead)
     key = (budget, setting.widest, content)
-    if key not in setting.done:  # the chunks of a section mostly share their context, and counting tokens is slow
+    if key not in setting.done:  # most chunks of a section share their context, and counting tokens is slow
         setting.done[key] = _written(setting, content, budget)
     return setting.done[key]
 
@@ -194,7 +195,7 @@ def _content(setting: ContextInput, span: Span, lead: Lead) -> _Content:
         path.insert(0, setting.title)
         known.add(setting.title.casefold())
     path += setting.enclosing.signatures(span)
-    # A strategy knows better than the elements what its chunks begin in.
+    # A strategy knows better than the elements what its chunks begin inside.
     within = (lead(span) or begun(setting, span)).splitlines()
     line = [] if known else [setting.about(span)]
     new = _Said(setting.parsed.text[slice(*span)]).without
@@ -203,28 +204,28 @@ def _content(setting: ContextInput, span: Span, lead: Lead) -> _Content:
 
 
 class _Said:
-    """What a chunk says itself: its lines, and its words in one line."""
+    """What a chunk says itself: its lines, and all its words in one line."""
 
     def __init__(self, text: str) -> None:
         self._lines = {line.strip(_SIGNS).casefold() for line in text.splitlines()}
         self._words = " ".join(text.split()).casefold()
 
     def without(self, names: Sequence[str], known: Collection[str]) -> list[str]:
-        """Return the names that neither the chunk nor `known` has."""
+        """Return the names that are neither in the chunk nor in `known`."""
         return [name for name in names if name.casefold() not in known and not self._has(name.casefold())]
 
     def _has(self, name: str) -> bool:
-        """Return whether the chunk has such a line, or a name of four words or more within one."""
+        """Return whether the chunk has this line, or contains a name of four words or more."""
         return name in self._lines or (len(word_ends(name)) >= LEAST_WORDS and name in self._words)
 
 
 def _adds(title: str, known: set[str]) -> bool:
-    """Return whether a title adds anything to the headings; a document often begins with its title as a heading."""
+    """Return whether a title adds anything to the headings; many documents begin with their title as a heading."""
     return title != "" and title.casefold() not in known
 
 
 def _without_repeats(names: list[str]) -> tuple[str, ...]:
-    """Return names without those that repeat the one before."""
+    """Return names, without repetitions of the previous one."""
     return tuple(name for name, _ in groupby(names)) if len(names) > 1 else tuple(names)
 
 
@@ -240,26 +241,26 @@ def _written(setting: ContextInput, content: _Content, budget: int) -> str:
 
 
 def _needed(setting: ContextInput, columns: str, budget: int) -> int:
-    """Return the tokens that the names of a table's columns need in a line of their own; 0 if they do not fit."""
+    """Return the tokens that a line with a table's column names needs; 0 if it does not fit."""
     needed = setting.count(columns) + 1 if columns else 0
     return needed if needed <= budget else 0
 
 
 def _grown(setting: ContextInput, columns: str, budget: int) -> int:
-    """Return the budget with room for a header that is longer than it; 0 if the header is too long for any."""
+    """Return the budget extended for a header that is too long for it; 0 if the header exceeds `widest`."""
     needed = setting.count(columns) + 1 if columns else 0
     return needed + budget // 2 if budget < needed <= setting.widest else 0
 
 
 def _with_below(setting: ContextInput, context: str, line: str, budget: int) -> str:
-    """Return a context with as many words of a line below it as the budget allows, of a table's header all or none."""
+    """Return a context with as much of a line below it as the budget allows; a table's header is never cut."""
     words = line if COLUMNS in line else cut_words(line, budget - setting.count(context), setting.counter)
     longer = "\n".join(filter(None, (context, words)))
     return longer if setting.count(longer) <= budget else context
 
 
 def _with_above(setting: ContextInput, context: str, line: str, budget: int) -> str:
-    """Return a context with as many words of a line above it as the budget allows, but not too few to make sense."""
+    """Return a context with as much of a line above it as the budget allows, unless it is too little to make sense."""
     words = cut_words(line, budget - setting.count(context), setting.counter)
     if words != line and len(word_ends(words)) < LEAST_WORDS:
         return context
@@ -268,7 +269,7 @@ def _with_above(setting: ContextInput, context: str, line: str, budget: int) -> 
 
 
 def _path(setting: ContextInput, names: list[str], budget: int) -> str:
-    """Return names as a path that fits, without the middle ones, or else the beginning of the last name."""
+    """Return names as a path that fits, dropping middle ones, or else the start of the last name."""
     count = setting.count
     if count(SEPARATOR.join(names)) <= budget:
         return SEPARATOR.join(names)

@@ -1,8 +1,8 @@
-"""Summary sentences: those that say most of what a text says, judged by their words alone.
+"""Summary sentences: the sentences that say most about a text, chosen by their words alone.
 
 Centroid-based extraction (Radev, Jing, Sty and Tam, "Centroid-based summarization of multiple documents", 2004): the
-cosine between the weighted words of a sentence and those of all sentences; the weight of a word is log(number of
-sentences / number of sentences with it).
+score of a sentence is the cosine between its weighted words and those of all sentences; the weight of a word is
+log(number of sentences / number of sentences with it).
 """
 
 import re
@@ -30,7 +30,7 @@ def most_central(text: str, sentences: Sequence[Span], number: int) -> list[int]
 
 
 def _cosine(counts: Counter[str], centroid: Counter[str], weight: dict[str, float]) -> float:
-    """Return the cosine without the centroid's length, which is the same for all sentences."""
+    """Return the cosine times the centroid's length, which is the same for all sentences."""
     length = sqrt(sum((count * weight[word]) ** 2 for word, count in counts.items()))
     return sum(count * centroid[word] * weight[word] ** 2 for word, count in counts.items()) / length if length else 0.0
 

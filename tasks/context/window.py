@@ -1,4 +1,4 @@
-"""Window context: the structural context, and a sentence from each side of the chunk."""
+"""Window context: the structural context, and one sentence from each side of the chunk."""
 
 from docmill.tasks.context.context_input import ContextInput
 from docmill.tasks.context.contextualizers import Lead
@@ -8,15 +8,14 @@ from docmill.tasks.context.word_limits import cut_words
 from docmill.tasks.split.spans.span import Span
 
 _AROUND = 1200
-"""The characters to look at on either side of a chunk: several sentences.
+"""The characters to consider on either side of a chunk: several sentences.
 
-With fewer, there is no choice between sentences; with more, the sentence chosen may be about something else, and an
-edit changes the contexts of chunks further away.
-"""
+With fewer, there is no choice between sentences; with more, the chosen sentence may be about something else, and an
+edit changes the contexts of chunks further away."""
 
 
 def window(setting: ContextInput, span: Span, lead: Lead) -> str:
-    """Return the structural context, the most central sentence before a chunk, and the most central one after it.
+    """Return the structural context, and the most central sentences before and after a chunk.
 
     Each sentence gets half of the tokens that the structural context leaves. Front matter is ignored.
     """
@@ -31,6 +30,6 @@ def window(setting: ContextInput, span: Span, lead: Lead) -> str:
 
 
 def _central(text: str, start: int, end: int) -> str:
-    """Return the most central sentence of a stretch whose ends may cut sentences."""
+    """Return the most central sentence of a stretch; its ends may be in the middle of sentences."""
     sentences = prose_sentences(text, start, end) if text[start:end].strip() else []
     return text[slice(*sentences[most_central(text, sentences, 1)[0]])] if sentences else ""

@@ -17,7 +17,7 @@ def word_ends(text: str) -> list[int]:
 
 
 def cut_words(text: str, budget: int, counter: Counter) -> str:
-    """Return as many whole words from the start of a text as fit the token budget."""
+    """Return as many whole words from the start of a text as the token budget allows."""
     line = " ".join(text.split())
     ends = [0, *word_ends(line)]
     low, high = 0, len(ends) - 1

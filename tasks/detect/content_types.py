@@ -1,4 +1,4 @@
-"""Content types: what a region of a document can be, and the version of what detects it."""
+"""Content types: the types that a region of a document can have, and the version of their detection."""
 
 DETECTOR_VERSION = 6
 """Part of the keys of chunks: raise it when verdicts change, so that documents are split again."""
@@ -18,4 +18,4 @@ CONTENT_TYPES = {
     "reference": "Signatures with their parameters, as in the reference of an API.",
     "transcript": "What was said, by speakers or as cues of subtitles.",
 }
-"""The content types that a region can have, each with what it is."""
+"""The content types that a region can have, each with a description."""

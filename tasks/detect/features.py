@@ -1,4 +1,4 @@
-"""Features: counts of a text and its elements, taken once before anything is judged."""
+"""Features: counts of a text and its elements, made once before any judgement."""
 
 import re
 from collections import Counter
@@ -9,28 +9,27 @@ from docmill.storage.schema import Element
 from docmill.tasks.detect.type_patterns import ASKED, CLAUSE, LEGAL, WORD
 
 SAMPLE = 60_000
-"""Characters to judge: some 20 pages. More costs time for long documents; fewer may be front matter alone."""
+"""Characters to judge: some 20 pages. More would cost time on long documents; fewer may be front matter only."""
 _LINES = 2000
-"""Lines to match against patterns, so that 60,000 characters of line ends do not cost more than text."""
+"""Lines to match against patterns, so that 60,000 line ends do not cost more than text."""
 _LINES_WITH_BLANKS = 4 * _LINES
-"""Lines to look at to find these; a document with more blank lines than that is judged by fewer."""
+"""Lines to look through to find that many; a document with more blank lines is judged by fewer."""
 _STRETCH = 60
 """Words of a stretch, about a paragraph: shorter ones lack a legal word by chance, longer ones all have one."""
 _WIDTH = 300
-"""Characters of a line or heading to match: no pattern is slow on so few, and signs are at the beginning."""
+"""Characters of a line or heading to match: signs are at the start, and no pattern is slow on so few."""
 _CONTRACT_WORDS, _CONTRACT_CLAUSES = 0.01, 0.05
-"""Shares of legal words and of numbered clauses from which names at the beginnings of lines are those of parties.
+"""Shares of legal words and of numbered clauses above which names at line starts are taken for parties.
 
-Hearings are full of legal words, too, but number nothing; with fewer words, an interview that counts its questions
-would be a contract.
-"""
+Hearings are full of legal words, too, but have no numbers; with a lower share of words, an interview with numbered
+questions would be a contract."""
 
 
 class Features:
     """Counts of the first 60,000 characters of a text; shares are in [0, 1]."""
 
     def __init__(self, text: str, source: str, elements: Sequence[Element], title: str) -> None:
-        """Count; `text` is judged, and the elements are spans of `source`."""
+        """Count the features of `text`; the elements are spans of `source`."""
         self.text = text[:SAMPLE]
         self.lines = [line[:_WIDTH] for line in self.text.splitlines()[:_LINES_WITH_BLANKS] if line.strip()][:_LINES]
         self._said = WORD.findall(self.text.lower())
@@ -55,7 +54,7 @@ class Features:
                 self.kinds["record"] += size
 
     def _answered(self, titles: Sequence[Element], elements: Sequence[Element]) -> int:
-        """Return how many characters are under headings that ask, down to the next heading of their level."""
+        """Return how many characters are under headings that ask, up to the next heading of their level or above."""
         asking = [ASKED.search(heading) is not None for heading in self.headings]
         if not any(asking):
             return 0
@@ -69,12 +68,12 @@ class Features:
         return total
 
     def of_kind(self, *kinds: str) -> float:
-        """Return the share of the text in elements of some kinds."""
+        """Return the share of the text in elements of the given kinds."""
         return min(1.0, sum(self.kinds[kind] for kind in kinds) / self.characters)
 
     def matching(self, pattern: re.Pattern[str]) -> int:
         """Return how many lines begin with a pattern."""
-        return sum(1 for _ in filter(None, map(pattern.match, self.lines)))  # without Python code for each line
+        return sum(1 for _ in filter(None, map(pattern.match, self.lines)))  # no Python code runs for each line
 
     def of_lines(self, pattern: re.Pattern[str]) -> float:
         """Return the share of lines that begin with a pattern."""
@@ -85,11 +84,11 @@ class Features:
         return sum(map(self.vocabulary.__getitem__, self.vocabulary.keys() & words)) / self.words
 
     def is_contract(self) -> bool:
-        """Return whether a text has legal words and numbered clauses."""
+        """Return whether a text has both legal words and numbered clauses."""
         return self.of_words(LEGAL) > _CONTRACT_WORDS and self.of_lines(CLAUSE) > _CONTRACT_CLAUSES
 
     def spread(self, words: frozenset[str]) -> float:
-        """Return the share of the text's stretches of 60 words that contain a word of a set."""
+        """Return the share of the text's 60-word stretches that contain a word of the set."""
         starts = range(0, len(self._said), _STRETCH)
         return sum(not words.isdisjoint(self._said[i : i + _STRETCH]) for i in starts) / max(1, len(starts))
 
@@ -99,7 +98,7 @@ class Features:
 
 
 def _heading(element: Element, source: str) -> str:
-    """Return a heading's text without markup, if the reader has kept that."""
+    """Return a heading's text, without markup if the reader has kept that text."""
     stated = (
         element.attributes.get("text")
         or source[element.start_char : min(element.end_char, element.start_char + _WIDTH)]

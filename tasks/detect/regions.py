@@ -1,7 +1,7 @@
-"""Regions: runs of a document's elements with one content type; together they cover the document.
+"""Regions: runs of a document's elements that share a content type; together they cover the document.
 
-A long table, listing, log or dialogue inside other text is a region of its own; a short one stays with the text around
-it. Only its own length counts, so that an edit moves only the bounds beside it.
+A long table, listing, log or dialogue inside other text is a region of its own; a short one belongs to the text around
+it. Only its own length counts, so that an edit moves only the adjacent bounds.
 """
 
 from collections import Counter
@@ -17,28 +17,28 @@ from docmill.tasks.split.parts.blocks import introduces
 from docmill.tasks.split.spans.span import cluster_start
 
 SHORT = 200
-"""Characters below which the text between two regions joins one of them: a sentence or two make no useful chunk.
+"""Characters below which the text between two regions joins one of them: one or two sentences make no useful chunk.
 
 With a higher limit, a paragraph between two tables would be split as a table.
 """
 LONG_SECTION = 1200
-"""Characters from which a section may have another content type than its document: about a chunk of text.
+"""Characters from which a section may have another content type than its document: about one chunk of text.
 
-Shorter ones have too few words to judge.
+Shorter sections have too few words to judge.
 """
 _WHOLE = frozenset({"chat", "email", "log", "transcript", "slides", "data"})
-"""Types of whole documents: a table in a mail is a part of the mail."""
+"""Types that only whole documents have: a table in a mail is part of the mail."""
 _SECTIONS = frozenset({"faq", "legal", "chat", "log"})
-"""Types that a section of another document may have; other types are too similar to divide a document."""
+"""Types that a section may have inside a document of another type; other types are too similar to divide a document."""
 _SURE, _AHEAD = 0.8, 0.1
-"""Score of such a section, and its lead over the next type.
+"""The least score of such a section, and its least lead over the runner-up.
 
-A guide with a question for a heading stays below; with higher values, an FAQ with an introduction would, too.
+A guide with one question as a heading stays below; with higher values, so would an FAQ with an introduction.
 """
 _LEAD = 300
-"""Characters of a block that introduces the next one ("These are all of them:").
+"""Characters of a block that can introduce the next one ("These are all of them:").
 
-A longer one has content of its own.
+A longer block has content of its own.
 """
 
 
@@ -53,7 +53,7 @@ class Region:
 
 @dataclass(frozen=True, slots=True)
 class Stretch:
-    """Consecutive outermost elements of one content type; `island` marks those that stand out from other text."""
+    """Consecutive outermost elements of one content type; an `island` stands out from the text around it."""
 
     verdict: Verdict
     elements: list[Element]
@@ -61,11 +61,11 @@ class Stretch:
 
 
 def find_regions(parsed: Parsed, file_type: FileType, known: Verdict | None = None) -> tuple[Region, ...]:
-    """Return the regions of a document, in order and without gaps; `known` is the verdict on all of it, if made."""
+    """Return the regions of a document, in order and without gaps; `known` is the document's verdict if known."""
     whole = known or detect(parsed, file_type)
     if of_format(parsed, file_type) or whole.content_type in _WHOLE:
         return (Region(0, len(parsed.text), whole),)
-    # Each stretch begins where the one before ends, so that blanks between two elements belong to a region, too.
+    # Each stretch begins where the previous one ends, so that blanks between elements belong to a region, too.
     stretches = _stretches(parsed, whole)
     if len(stretches) < 2:
         return (Region(0, len(parsed.text), stretches[0].verdict if stretches else whole),)
@@ -75,7 +75,7 @@ def find_regions(parsed: Parsed, file_type: FileType, known: Verdict | None = No
 
 
 def _stretches(parsed: Parsed, whole: Verdict) -> list[Stretch]:
-    """Return a document's stretches: islands first, then sections, then the rest, each long enough."""
+    """Return a document's stretches: islands, then sections, then the rest, each long enough."""
     outer = list(_outermost(parsed.elements))
     labels = islands(parsed, outer)
     rest = _judge_rest(parsed, outer, labels) if any(labels) else None
@@ -85,7 +85,7 @@ def _stretches(parsed: Parsed, whole: Verdict) -> list[Stretch]:
 def _judge_rest(parsed: Parsed, outer: Sequence[Element], labels: Sequence[Verdict | None]) -> Verdict | None:
     """Return the verdict on a document without its islands, None if too little text is left."""
     rest = [e for e, label in zip(outer, labels, strict=True) if label is None and e.kind != "front_matter"]
-    # What is left are headings and lead-ins, whose words say nothing about the document.
+    # Only headings and lead-ins are left, whose words say nothing about the document.
     if _size(rest) < SHORT:
         return None
     return judge(part_features(parsed, [(e.start_char, e.end_char) for e in rest], rest, parsed.title))
@@ -106,7 +106,7 @@ def _outermost(elements: Sequence[Element]) -> Iterator[Element]:
 def _sections(parsed: Parsed, outer: Sequence[Element], whole: Verdict) -> list[Verdict]:
     """Return for each element the verdict on its section if that clearly differs, else `whole`."""
     verdicts = [whole] * len(outer)
-    # It is judged as a whole: a section of an FAQ that looks like prose is an answer.
+    # Such a document is judged as a whole: a section of an FAQ that looks like prose is an answer.
     if whole.content_type in _SECTIONS:
         return verdicts
     for first, last in _section_bounds(outer):
@@ -124,18 +124,18 @@ def _is_sure(found: Verdict) -> bool:
 
 
 def _section_bounds(outer: Sequence[Element]) -> Iterator[tuple[int, int]]:
-    """Yield the sections under the highest heading level that has two headings."""
+    """Yield the sections under the highest heading level that occurs at least twice."""
     levels = Counter(element.level for element in outer if element.kind == "title")
-    # A title that stands alone is that of the document, and divides nothing.
+    # A single title is the document's and divides nothing.
     level = min((one for one, count in levels.items() if count > 1), default=0)
     begins = [i for i, element in enumerate(outer) if element.kind == "title" and element.level <= level]
     yield from pairwise([*begins, len(outer)])
 
 
 def _parted(outer: Sequence[Element], labels: Sequence[Verdict | None], sections: Sequence[Verdict]) -> list[Stretch]:
-    """Return the elements in stretches with the same verdict object."""
+    """Group the elements into stretches that have the same verdict object."""
     verdicts = [label or section for label, section in zip(labels, sections, strict=True)]
-    # By identity: two tables side by side may have equal verdicts and are two islands.
+    # By identity, because two adjacent tables may have equal verdicts but are two islands.
     inner = [i for i, (before, own) in enumerate(pairwise(verdicts), start=1) if own is not before]
     firsts = [0, *inner] if outer else []
     return [
@@ -161,7 +161,7 @@ def _settle(text: str, stretches: Sequence[Stretch]) -> list[Stretch]:
 
 
 def _append(settled: list[Stretch], one: Stretch, short: bool) -> None:
-    """Append a stretch, or extend the one before it if it is short or of the same content type."""
+    """Append a stretch, or extend the previous one if this is short or has the same content type."""
     if settled and (short or settled[-1].verdict.content_type == one.verdict.content_type):
         settled[-1].elements.extend(one.elements)
     elif one.elements:
@@ -169,9 +169,9 @@ def _append(settled: list[Stretch], one: Stretch, short: bool) -> None:
 
 
 def _without_lead(text: str, one: Stretch, last: bool) -> tuple[list[Element], list[Element]]:
-    """Return the elements, and separately the headings and introduction at the end, which belong to what follows."""
+    """Return the elements, and separately the headings and lead-in at the end, which belong to the next stretch."""
     at = len(one.elements)
-    # Nothing follows the last stretch, and an island was told by its own form: neither gives anything away.
+    # Nothing follows the last stretch, and an island was recognised by its own form: both keep everything.
     if last or one.island:
         return one.elements, []
     while at and _introduces(text, one.elements[at - 1]):
@@ -188,7 +188,7 @@ def _introduces(text: str, element: Element) -> bool:
 LONG = 1200
 """Non-blank characters from which such a block is a region of its own: more than fits one chunk.
 
-Shorter ones would lose the text that explains them; longer ones would be split by the strategy of that text.
+A shorter block would lose the text that explains it; a longer one left in would be split by that text's strategy.
 """
 _NEUTRAL = frozenset({"page_break", "furniture", "toc"})
 _OF_KIND = {"table": "table", "turn": "chat", "question": "faq", "answer": "faq"}
@@ -199,20 +199,20 @@ _NAMES = {
     "answer": "questions and answers",
 }
 _LINES, _WIDTH = 200, 200
-"""Lines of a block to look at, and characters of each: its beginning tells what it is, in bounded time."""
+"""Lines of a block to look at, and characters of each: its beginning shows its type, in bounded time."""
 _FEWEST = 4
 """Lines from which a block may be a log or a dialogue: fewer may be an example in a listing."""
 _ALIKE = 0.6
-"""Share of lines with the same kind of beginning in a log or a dialogue.
+"""The least share of lines with the same kind of beginning in a log or a dialogue.
 
-A long answer has lines without a name; a listing that prints some times has a lower share.
+Long answers have lines without a name; a listing that prints a few times has a lower share.
 """
 _SHAPES = (("chat", SPEAKER), ("log", STAMP))
-"""In this order, as a chat with times looks like a log, too."""
+"""In this order, because a chat with times also looks like a log."""
 
 
 def islands(parsed: Parsed, outer: Sequence[Element]) -> list[Verdict | None]:
-    """Return the island verdict of each outermost element, or None; the elements of one island share one object."""
+    """Return the island verdict of each outermost element, or None; elements of the same island share one object."""
     labels: list[Verdict | None] = [None] * len(outer)
     for first, last, kind in _apart(parsed.text, outer):
         elements = outer[first:last]
@@ -222,12 +222,12 @@ def islands(parsed: Parsed, outer: Sequence[Element]) -> list[Verdict | None]:
 
 
 def _said(text: str, element: Element) -> int:
-    """Return the number of non-blank characters of an element, so that a table's padding does not count."""
+    """Return the number of non-blank characters of an element, so that padding in tables does not count."""
     return sum(map(len, text[element.start_char : element.end_char].split()))
 
 
 def _apart(text: str, outer: Sequence[Element]) -> Iterator[tuple[int, int, str]]:
-    """Yield the runs of elements of one kind; page ends and furniture do not interrupt a run."""
+    """Yield the runs of elements of one kind; page breaks, furniture and tables of contents do not interrupt a run."""
     first, last, kind = 0, 0, ""
     for i, element in enumerate(outer):
         if element.kind in _NEUTRAL:
@@ -256,7 +256,7 @@ def _name(element: Element, kind: str) -> str:
 
 
 def _own(text: str, element: Element) -> str:
-    """Return the content type that an element has in any surroundings, or ""."""
+    """Return the content type that an element has regardless of its surroundings, or ""."""
     if element.kind in _OF_KIND:
         return _OF_KIND[element.kind]
     if element.kind == "code" and element.attributes.get("language") in DATA_LANGUAGES:
@@ -267,7 +267,7 @@ def _own(text: str, element: Element) -> str:
 
 
 def _first_lines(text: str, element: Element) -> list[str]:
-    # Cut before it is split into lines: a listing may be as large as its file.
+    # Cut before splitting into lines, because a listing may be as large as its file.
     piece = text[element.start_char : min(element.end_char, element.start_char + _LINES * _WIDTH)]
     return list(islice((line[:_WIDTH] for line in piece.splitlines() if line.strip()), _LINES))
 

@@ -1,4 +1,4 @@
-"""Signs: measure the signs of each content type in a text; `scores` weighs them.
+"""Signs: measure the signs of each content type in a text; `SCORES` weighs them.
 
 Each function looks for one sign. Its thresholds are above it, with what goes wrong on either side.
 """
@@ -46,7 +46,7 @@ class Score(NamedTuple):
 UNSEEN = Seen(0.0, "")
 
 _ROUNDED_FROM = 0.095
-"""Share from which a percentage is shown without a decimal; below, 1.4 % and 0.6 % would both be shown as 1 %."""
+"""Share from which percentages are shown without decimals; below, 1.4 % and 0.6 % would both become 1 %."""
 
 
 def percent(share: float) -> str:
@@ -60,7 +60,7 @@ def _lines(f: Features, found: int, what: str) -> Seen:
 
 
 _CUES = 2
-"""Lines with an arrow between two times that make subtitles. One may be an example in a text about subtitles."""
+"""Lines with an arrow between two times that make subtitles. A single one may be an example in an article."""
 
 
 def cues(f: Features) -> Seen:
@@ -70,11 +70,11 @@ def cues(f: Features) -> Seen:
 
 
 def speakers(f: Features) -> Seen:
-    """Look for lines that begin with a recurring name, as in an interview or a play; in a contract they are parties."""
+    """Look for lines that begin with a recurring name, as in an interview or a play; in contracts, they are parties."""
     if f.is_contract():
         return UNSEEN
     names = Counter(match.group().split(":")[0] for line in f.lines if (match := TURN.match(line)))
-    turns = sum(count for count in names.values() if count > 1)  # a name that occurs once may be the key of a value
+    turns = sum(count for count in names.values() if count > 1)  # a name that occurs once may be a key with its value
     return _lines(f, turns, f"begin with one of {len(names)} names")
 
 
@@ -92,9 +92,9 @@ def turns(f: Features) -> Seen:
 
 
 _HEAD_LINES = 40
-"""Lines that may hold a mail's headers. Fewer miss headers below long routing lines; more find quoted mails."""
+"""Lines that may have a mail's headers. Fewer would miss headers below routing lines; more would find quoted mails."""
 _HEADERS = 3
-"""Different headers that make a mail. A form or a memo has a `Date:` and a `From:`; a short mail has three or four."""
+"""Different headers that make a mail. A form or a memo has `Date:` and `From:`; a short mail has three or four."""
 
 
 def mail_headers(f: Features) -> Seen:
@@ -105,14 +105,14 @@ def mail_headers(f: Features) -> Seen:
 
 
 def quoted_lines(f: Features) -> Seen:
-    """Look for lines that are quoted from another mail; in a markup they are quotations and notes."""
+    """Look for lines quoted from another mail; in a markup language, such lines are quotations and notes."""
     return _lines(f, f.matching(MAIL_WROTE if f.kinds["quote"] else MAIL_QUOTED), "are quoted from another mail")
 
 
 _SPOKEN = 0.3
-"""Share of lines with a speaker above which times belong to a chat. A log names a source in a few lines."""
+"""Share of lines with a speaker above which times belong to a chat. A log names a source in only a few lines."""
 _STAMPS_IN_SPEECH = 0.1
-"""Weight of a time at the beginning of a line in a chat, which has one in every line and is no log."""
+"""Weight of a time at the start of a line in a chat, which has one on every line but is no log."""
 
 
 def stamps(f: Features) -> Seen:
@@ -124,19 +124,18 @@ def stamps(f: Features) -> Seen:
 
 
 _ASKING_HEADINGS = 2
-"""Headings that ask. With one, an article with a question for a title would be an FAQ."""
+"""Least number of headings that ask. With one, an article with a question as its title would be an FAQ."""
 _LEAST_ANSWERED = 0.5
-"""Share of the text below headings that ask. Below it, the questions are one part of a text about something else."""
+"""Least share of the text below headings that ask. If less, the questions are a part of some other text."""
 _HEADINGS_GAIN, _ANSWERED_GAIN = 1.6, 1.4
-"""The sign is full from 1/1.6 of the headings and 1/1.4 of the text on.
+"""The sign is full at 1/1.6 of the headings and 1/1.4 of the text.
 
-Without this leeway, an FAQ would lose by its group headings and its introduction; with more, a guide with some
-questions would pass as one.
-"""
+Without this leeway, group headings and an introduction would count against an FAQ; with more, a guide with some
+questions would pass as one."""
 
 
 def asking_headings(f: Features) -> Seen:
-    """Look for headings that are questions and have most of the text below them."""
+    """Look for headings that are questions, with most of the text below them."""
     asked = sum(ASKED.search(heading) is not None for heading in f.headings)
     evidence = f"{asked} of {len(f.headings)} headings are questions"
     if asked < _ASKING_HEADINGS or f.answered < _LEAST_ANSWERED:
@@ -146,9 +145,9 @@ def asking_headings(f: Features) -> Seen:
 
 
 _PAIRS = 3
-"""Marked questions with answers from which the sign is full. A single "Q:" may be a label of something else."""
+"""Marked questions with answers at which the sign is full. A single "Q:" may be a label of something else."""
 _LONGEST_PAIR = 20
-"""Average lines of a question and its answer, beyond which they are part of a text about something else."""
+"""Average lines per question and answer above which they are part of a text about something else."""
 
 
 def marked_pairs(f: Features) -> Seen:
@@ -159,17 +158,16 @@ def marked_pairs(f: Features) -> Seen:
 
 
 _BOLD_QUESTIONS = 2
-"""Questions in bold type. A single one is an emphasis."""
+"""Least number of questions in bold. A single one is emphasis."""
 _LONGEST_BOLD_PAIR = 4
-"""Lines for each question in bold up to which the sign is full.
+"""Lines per bold question up to which the sign is full.
 
-Bold type has other uses, too, so the answers have to be shorter than those marked with letters: more lines would take
-an article with some bold for an FAQ.
-"""
+Bold type has other uses, too, so answers must be shorter than those marked with letters. With a higher limit, an
+article with some bold text would be an FAQ."""
 
 
 def bold_questions(f: Features) -> Seen:
-    """Look for lines that are a question in bold type."""
+    """Look for lines that consist of a question in bold."""
     found = f.matching(BOLD)
     seen = _lines(f, found, "are questions in bold type")
     enough = found >= _BOLD_QUESTIONS
@@ -198,32 +196,32 @@ def tables(f: Features) -> Seen:
 
 
 _MOSTLY_CODE = 0.75
-"""Share of code above which a text is a program. Below it, prose explains the code: that is technical writing."""
+"""Share of code above which a text is a program. Below it, prose explains the code: technical writing."""
 
 
 def mostly_code(f: Features) -> Seen:
-    """Look for a text that is little else than code."""
+    """Look for a text that is almost entirely code."""
     share = f.of_kind("code")
     return Seen(share if share > _MOSTLY_CODE else 0.0, f"{percent(share)} of the text is program code")
 
 
 _MOSTLY_DATA = 0.6
-"""Share of records, or of lines of keys and values, above which a text is data.
+"""Share of records, or of lines with keys and values, above which a text is data.
 
-A README has some of both in its examples; a configuration file with comments has more.
+A README has some of both in its examples; a configuration file, even with comments, has more.
 """
 _LONG_VALUE = 160
-"""Average characters of a line from which a record's values are prose."""
+"""Average characters per line from which a record's values are prose."""
 _IN_PROSE, _UNDER_HEADINGS = 0.3, 0.4
-"""Discounts on lines of keys: this times the share of paragraphs, and this factor below headings.
+"""Discounts on lines with keys: the first is multiplied by the share of paragraphs, the second applies below headings.
 
-Prose and lists have lines with a colon, too. With smaller discounts they would be data; with larger ones, data with
+Prose and lists also have lines with a colon. With smaller discounts they would be data; with larger ones, data with
 comments would not be.
 """
 
 
 def records(f: Features) -> Seen:
-    """Look for records with short values; long values are judged by their text."""
+    """Look for records with short values; records with long values are judged by their text."""
     share = f.of_kind("record")
     if share <= _MOSTLY_DATA or len(f.text) >= _LONG_VALUE * max(1, len(f.lines)):
         return UNSEEN
@@ -239,15 +237,15 @@ def keyed_lines(f: Features) -> Seen:
 
 
 _RULES = 4
-"""Rules across the page that separate slides. An article has one or two, and front matter ends with one."""
+"""Horizontal rules that separate slides. An article has one or two, and front matter ends with one."""
 _RULES_PER_HEADING = 0.6
-"""Most slides have a heading. Far more headings than rules: sections of an article, some with a rule."""
+"""Most slides have a heading. With far more headings than rules, the text is an article with a few rules."""
 _WORDS_OF_A_SLIDE = 100
-"""Average words between rules, below which they separate slides. More is a page to read."""
+"""Average words between rules below which they separate slides. More is a page to read."""
 
 
 def ruled_slides(f: Features) -> Seen:
-    """Look for short texts between rules."""
+    """Look for short texts between horizontal rules."""
     rules = f.matching(RULE)
     few_headings = rules >= _RULES_PER_HEADING * len(f.headings)
     if _of_versions(f):
@@ -258,16 +256,16 @@ def ruled_slides(f: Features) -> Seen:
 
 
 def _of_versions(f: Features) -> bool:
-    """Return whether most headings are versions or dates: those of release notes, some with rules between them."""
+    """Return whether most headings are versions or dates, as in release notes, which may have rules between them."""
     return 2 * sum(VERSION.search(heading) is not None for heading in f.headings) > len(f.headings) > 0
 
 
 _SIGNATURES = 3
-"""Signatures that make a reference. A README shows one or two functions."""
+"""Least number of signatures in a reference. A README shows one or two functions."""
 _MANY_SIGNATURES, _SIGNATURES_PER_HEADING = 4, 0.6
-"""The sign is full with 4, and with as many as 0.6 of the headings: a heading for each function, and some for groups.
+"""The sign is full at 4 signatures that are also at least 0.6 of the headings: one per function, some for groups.
 
-With fewer, a guide with a chapter on its functions would pass as a reference.
+With lower limits, a guide with a chapter on its functions would pass as a reference.
 """
 
 
@@ -280,20 +278,20 @@ def signatures(f: Features) -> Seen:
 
 
 _PARTS = 3
-"""Different headings of a reference page. `Options` and `Examples` occur in many guides; a third is more telling."""
+"""Different headings of a reference page. `Options` and `Examples` occur in many guides; a third is decisive."""
 _SHOWN_PARTS = 4
 """Headings to name in the evidence, so that it stays one line."""
 
 
 def reference_headings(f: Features) -> Seen:
-    """Look for different headings such as Parameters and Returns; the amount is their number."""
+    """Look for different headings such as Parameters and Returns; their number is the amount."""
     parts = list(dict.fromkeys(m[1].lower() for heading in f.headings if (m := PART.match(heading))))
     found = len(parts) if len(parts) >= _PARTS else 0
     return Seen(found, f"it has the headings {', '.join(parts[:_SHOWN_PARTS])}")
 
 
 _SOME_CODE = 0.02
-"""Share of code that shows that a text is about software. Less may be one command in an article."""
+"""Share of code that shows that a text is about software. Less may be a single command in an article."""
 
 
 def some_code(f: Features) -> Seen:
@@ -307,17 +305,17 @@ def code_blocks(f: Features) -> Seen:
     return Seen(share, f"{percent(share)} of the text is code" if share else "")
 
 
-_THOUSAND = 1000  # words: to a person, "0.021 for each word" says little
+_THOUSAND = 1000  # words: "0.021 per word" would tell a reader little
 
 
 def technical_marks(f: Features) -> Seen:
-    """Look for names, paths and options of software; the amount is a number for each word."""
+    """Look for names, paths and options of software; the amount is their number per word."""
     marks = len(TECHNICAL.findall(f.text)) / f.words
     return Seen(marks, f"{_THOUSAND * marks:.0f} names, paths and options in 1,000 words")
 
 
 def lists_and_tables(f: Features) -> Seen:
-    """Look for lists and tables in a text that has lists or headings; a table alone is a table."""
+    """Look for lists and tables in a text that has lists or headings; a table by itself has the type `table`."""
     lists, share = f.of_kind("list_item"), f.of_kind("table")
     if not f.headings and not lists:
         return UNSEEN
@@ -325,9 +323,9 @@ def lists_and_tables(f: Features) -> Seen:
 
 
 _MANY_HEADINGS = 8
-"""Headings that fill the sign in a short text, where one heading in four lines would be full with two of them."""
+"""Headings that fill the sign in a short text; by lines alone, two headings would fill it there."""
 _LINES_OF_A_SECTION = 4
-"""Lines for each heading up to which the sign is full: longer sections read as prose."""
+"""Lines per heading up to which the sign is full: longer sections read as prose."""
 
 
 def many_headings(f: Features) -> Seen:
@@ -337,7 +335,7 @@ def many_headings(f: Features) -> Seen:
 
 
 _OTHER_TEXT = 0.5
-"""Weight of quotations, and of text that no reader recognised as paragraphs, as prose: they may be either."""
+"""Weight, as prose, of quotations and of text that no reader recognised as paragraphs: they may or may not be prose."""
 
 
 def prose(f: Features) -> Seen:
@@ -353,13 +351,13 @@ def _prose(f: Features) -> float:
 _TOLD_GAIN, _MOST_TOLD = 3, 0.45
 """The sign is full at 15 words in 100 (0.45 / 3).
 
-A higher gain takes reports for stories; a lower one leaves stories below the lists in them. The maximum leaves room for
-the share of prose itself.
+A higher gain would take reports for stories; a lower one would rank stories below the lists in them. The maximum leaves
+room for the share of prose itself.
 """
 
 
 def told_of_people(f: Features) -> Seen:
-    """Look for narrative words about people, in proportion to the share of prose."""
+    """Look for narrative words about people, weighted by the share of prose."""
     share = f.of_words(TOLD)
     strength = min(_MOST_TOLD, _TOLD_GAIN * share) * _prose(f)
     return Seen(strength, f"{percent(share)} of the words tell of people")

@@ -1,4 +1,4 @@
-"""Type patterns: words and beginnings of lines that indicate a content type, in five languages, in lower case."""
+"""Type patterns: words and line beginnings that indicate a content type, in five languages, in lower case."""
 
 import re
 
@@ -29,7 +29,7 @@ ALSO_PLAIN = LEGAL & _words(
     "shall termination terminate agreement party parties third invention claimed applicant"
     " satz absatz abs clause clauses obligations partes parti conforme"
 )
-"""Those that other fields have, too, such as programs: a handler terminates, and caller and callee are parties."""
+"""Legal words that other fields use as well: in programming, a handler terminates, and a caller is a party."""
 
 LEGAL_NAME = re.compile(
     r"\b(?:privacy|terms|agreement|contract|licen[cs]e|polic(?:y|ies)|code of conduct|conditions"
@@ -85,7 +85,7 @@ LAW = re.compile(
     r"[ \t]*(?:\*\*)?(?:\d{1,2}\.\d{1,2}(?:\.\d{1,2})?\.?|§+ ?\d+[a-z]?\.?|\([a-z]\)|\([ivx]{1,4}\)"
     r"|(?:Section|Article|Artikel) [\dIVX]+[.:]?)(?:\*\*)?[ \t]+[^\W\d_a-z]"
 )
-"""A clause with a number below that of its section; a version number has no sentence after it."""
+"""A clause numbered below its section; unlike a version number, it is followed by a sentence."""
 SIGNATURE = re.compile(
     r"\#{1,6}[ \t].*\(.*\)|\#{1,6}[ \t].*`[\w.]+`|(?:SYNOPSIS|PARAMETERS|RETURNS)\b"
     r"|\.\. (?:function|class|method|py:\w+|attribute|option)::|:param |:returns?:|@param ",

@@ -1,9 +1,9 @@
-"""Type scores: the content type of a text, its score, the runner-up and the reasons, by a table of weighted signs.
+"""Type scores: the content type of a text, its score, the runner-up and the evidence, from a table of weighted signs.
 
 The weights were tuned on one half of a set of labelled documents; `python -m tests.bench.parsing.detect --data FOLDER`
 evaluates the other half. The highest score wins, so a weight mainly decides which sign yields to which.
 
-Contracts, licences, policies and laws are told by legal words, clauses and their names.
+Contracts, licences, policies and laws are recognised by legal words, clauses and their names.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -52,42 +52,43 @@ from docmill.tasks.split.spans.question_patterns import ANSWERS, QUESTIONS
 _WORDS_GAIN, _MOST_BY_WORDS = 32, 0.93
 """Legal words give the full score at 3 in 100 (0.93 / 32).
 
-With a higher gain, a text that mentions a licence is legal; with a lower one, a policy in plain words is not. The
-maximum stays below 1, as words alone prove nothing.
+With a higher gain, a text that mentions a licence would be legal; with a lower one, a policy in plain words would not.
+The maximum stays below 1, because words alone prove nothing.
 """
 _EVERYWHERE = 0.6
-"""Share of a text's stretches with a legal word from which they count as everywhere.
+"""Share of a text's stretches with a legal word from which the words count as spread over all of it.
 
-A README that ends with its licence has them in few stretches; a contract has stretches without one, too.
+A README that ends with its licence has legal words in few stretches; even a contract has stretches without one.
 """
 _PLAIN_BESIDE = 4
-"""How many legal words each word that only law has makes count, itself included.
+"""How many legal words each purely legal word lets count, including itself.
 
-With fewer, a contract in plain words is none; with more, one mention of a licence makes a text on programs a contract.
+With fewer, a contract in plain words would be missed; with more, one mention of a licence would make a text about
+programs a contract.
 """
 _DIFFERENT_WORDS = 3
-"""Different legal words from which a text does not merely happen to say `warranty`."""
+"""Different legal words that a text must have; fewer may be a chance use of `warranty`."""
 _WITHOUT_CLAUSES, _BY_CLAUSES = 0.85, 0.15
-"""Score of words without numbered clauses, and the maximum that clauses add.
+"""The score of words without numbered clauses, and the most that clauses add.
 
-Many policies number nothing: a higher value of clauses would hide these; if it were zero, an article about contracts
+Many policies number nothing, and a higher weight of clauses would miss them; without any, an article about contracts
 would look like one.
 """
 _NAMED_WORDS = 0.01
-"""Share of legal words from which a legal name counts. A page of search terms is called `Terms`, too."""
+"""Share of legal words from which a legal name counts. A page of search terms may be called `Terms`, too."""
 _BY_NAME, _MOST_BY_NAME = 0.3, 0.85
 """What a legal name adds to the score of the words, and the maximum of the sum.
 
-The name supports the words, but a text with that name and few of the words must not beat one that is full of them.
+The name supports the words, but a text with the name and few of the words must not beat one that is full of them.
 """
 _ARTICLES, _ARTICLE_WORDS, _BY_ARTICLES = 0.15, 0.001, 0.75
-"""The score of a legal name with numbered articles, one line in seven, and one legal word in 1,000.
+"""The score of a legal name with numbered articles, in at least 15 % of lines, and one legal word in 1,000.
 
-That is a law in plain words. With fewer articles, a numbered guide would be one; without any such word, so would a list
-of conditions.
+That is a law in plain words. With fewer articles, a numbered guide would be one; without the words, so would a list of
+conditions.
 """
 _NAMING_LINES, _NAMING_HEADINGS = 2, 1
-"""Lines and headings at the beginning that may name a document. Further down, they name other documents."""
+"""Lines and headings at the start that may name a document. Further down, they name other documents."""
 
 
 def legal(f: Features) -> Score:
@@ -105,13 +106,13 @@ def legal(f: Features) -> Score:
 
 
 def _share(f: Features) -> float:
-    """Return the share of legal words; those that other fields have, too, count beside words that only law has."""
+    """Return the share of legal words; words that other fields use as well count only along with purely legal ones."""
     plain, legal = f.of_words(ALSO_PLAIN), f.of_words(LEGAL)
     return min(legal, _PLAIN_BESIDE * (legal - plain))
 
 
 def _by_words(f: Features, words: float, clauses: int) -> float:
-    """Return the score of legal words: many, all over the text, different ones, with numbered clauses among them."""
+    """Return the score of legal words: their share, spread and variety, and the numbered clauses among them."""
     different = len(f.most_used(LEGAL, _DIFFERENT_WORDS)) / _DIFFERENT_WORDS
     everywhere = min(1.0, f.spread(LEGAL) / _EVERYWHERE, different)
     shape = _WITHOUT_CLAUSES + min(_BY_CLAUSES, clauses / max(1, len(f.lines)))
@@ -128,7 +129,7 @@ def _by_articles(f: Features, words: float) -> float:
 
 
 def _name(f: Features) -> str:
-    """Return the words by which a text calls itself a legal document, if it does."""
+    """Return the words by which a text calls itself a legal document, or ""."""
     places = (f.title, *f.headings[:_NAMING_HEADINGS], *f.lines[:_NAMING_LINES])
     return next((found[0] for text in places if (found := LEGAL_NAME.search(text))), "")
 
@@ -147,7 +148,7 @@ class Sign(NamedTuple):
 
 
 def _first(*table: Sign) -> Callable[[Features], Score]:
-    """Let the first sign that is found decide alone."""
+    """Let the first sign found decide alone."""
     return partial(_score_first, table)
 
 
@@ -158,7 +159,7 @@ def _score_first(table: tuple[Sign, ...], features: Features) -> Score:
 
 
 def _strongest(*table: Sign) -> Callable[[Features], Score]:
-    """Take the highest of some signs; the evidence includes those at least half as high."""
+    """Take the highest of several signs; the evidence includes those at least half as high."""
     return partial(_score_strongest, table)
 
 
@@ -184,73 +185,73 @@ def _score_total(table: tuple[Sign, ...], least: float, most: float, features: F
 SCORES: dict[str, Callable[[Features], Score]] = {
     "transcript": _first(
         Sign(1.0, cues),  # nothing else has an arrow between two times
-        Sign(0.9, speakers),  # below a chat's lines, which begin with a name as well, but also with a time
+        Sign(0.9, speakers),  # below chat lines, which also begin with a name, but have a time as well
     ),
     "chat": _strongest(
-        Sign(1.0, spoken_lines),  # the share of lines itself: a chat quoted in prose stays below it
+        Sign(1.0, spoken_lines),  # the plain share of lines, so that a chat quoted in prose stays below it
         Sign(1.0, turns),  # a reader recognised the format of the export
     ),
     "email": _strongest(
-        Sign(0.95, mail_headers),  # above all prose, as a mail may hold anything; below a log that quotes headers
-        Sign(0.5, quoted_lines),  # Markdown quotes in the same way: supports the headers, seldom wins alone
+        Sign(0.95, mail_headers),  # above all prose, as a mail may contain anything; below a log that quotes headers
+        Sign(0.5, quoted_lines),  # Markdown quotes in the same way: this supports the headers and seldom wins alone
     ),
     "log": _strongest(
-        Sign(1.0, stamps),  # the share of lines itself: a trace may have many lines without a time
+        Sign(1.0, stamps),  # the plain share of lines: a trace may have many lines without a time
     ),
     "faq": _strongest(
-        Sign(0.9, asking_headings),  # below marked pairs: headings of an essay ask, too
+        Sign(0.9, asking_headings),  # below marked pairs, because an essay's headings may ask, too
         Sign(1.0, marked_pairs),  # "Q:" and "A:" are explicit
-        Sign(0.9, bold_questions),  # as for headings: bold lines often replace them
-        Sign(0.95, question_elements),  # the markup is explicit, but a page about something else may end with some
+        Sign(0.9, bold_questions),  # as for headings, which bold lines often replace
+        Sign(0.95, question_elements),  # explicit, but a page about something else may end with a few questions
         Sign(0.88, named_faq),  # a name, not a form: less than any form at full score
     ),
     "legal": legal,
     "table": _strongest(
-        Sign(0.95, tables),  # below 1, so that questions and answers in the form of a table win
+        Sign(0.95, tables),  # below 1, so that questions and answers in a table win
     ),
     "code": _strongest(
-        Sign(0.9, mostly_code),  # below data: a configuration in a fence is code by its element only
+        Sign(0.9, mostly_code),  # below data, because a configuration in a code fence is code only by its element
     ),
     "data": _first(
-        Sign(0.95, records),  # recognised by a reader: surer than lines that look like keys
-        Sign(1.0, keyed_lines),  # the share of lines itself, which comments and prose lower
+        Sign(0.95, records),  # recognised by a reader: more certain than lines that look like keys
+        Sign(1.0, keyed_lines),  # the plain share of lines, which comments and prose lower
     ),
     "slides": _strongest(
-        Sign(0.88, ruled_slides),  # above structured text, which slides resemble; below headers and pairs
+        Sign(0.88, ruled_slides),  # above structured text, which resembles slides; below headers and pairs
     ),
     "reference": _strongest(
-        Sign(0.9, signatures),  # above technical text, which has signatures, too, but fewer
-        Sign(0.22, reference_headings, most=0.9),  # for each heading: three make 0.66, five the most
+        Sign(0.9, signatures),  # above technical text, which also has signatures, but fewer
+        Sign(0.22, reference_headings, most=0.9),  # per heading: three make 0.66, five reach the maximum
     ),
     "technical": _total(
         Sign(
             0.25, some_code
         ),  # any code moves prose towards technical text; with more weight, a single line would decide
-        Sign(0.8, code_blocks),  # with the sign above, a text with half code has 0.65, and a listing the maximum
-        Sign(8, technical_marks),  # 0.4 for one name or path in 20 words: prose without code that is technical
-        most=0.85,  # below reference and FAQ, whose form is stronger evidence than their subject
+        Sign(0.8, code_blocks),  # together with the sign above, half code makes 0.65, and a listing the maximum
+        Sign(8, technical_marks),  # 0.4 for one name or path in 20 words: prose without code can be technical
+        most=0.85,  # below reference and FAQ, whose form is stronger evidence than the subject
     ),
     "structured": _total(
-        Sign(1.0, lists_and_tables),  # the share itself
-        Sign(1.0, many_headings, most=0.3),  # headings alone do not make a story an outline
+        Sign(1.0, lists_and_tables),  # the plain share
+        Sign(1.0, many_headings, most=0.3),  # headings alone do not make a story structured text
         most=0.55,  # the default when nothing else is clear: any confident type beats it
     ),
     "narrative": _total(
-        Sign(0.35, prose),  # prose alone is less than a technical text with some names and paths
+        Sign(0.35, prose),  # prose alone scores below a technical text with some names and paths
         Sign(1.0, told_of_people),
         least=0.05,  # the type of a text without any sign
-        most=0.8,  # below a letter or a contract, which is prose as well
+        most=0.8,  # below a letter or a contract, which are prose as well
     ),
 }
 """The order breaks ties between equal scores.
 
-With a higher weight, a type takes texts of those that its comments name; with a lower one, it loses its own to them.
+With a higher weight, a type takes texts from the types named in its comment; with a lower one, it loses texts to them.
 """
 
 
 DATA_LANGUAGES = frozenset({"json", "yaml", "toml", "ini", "xml", "properties"})
 _FIELDS = frozenset({"json", "jsonl", "xml"})
-"""Formats that hold data, unless most of the content was read as paragraphs."""
+"""Formats that are data unless most of the content was read as paragraphs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -265,9 +266,9 @@ class Verdict:
 
 
 def judge(features: Features) -> Verdict:
-    """Return the content type of a text by its content alone."""
+    """Return the content type of a text, judged by its content alone."""
     signs = {kind: score(features) for kind, score in SCORES.items()}
-    # A stable sort: of equal scores the type that stands first in SCORES wins, in every run.
+    # The sort is stable: among equal scores, the type that comes first in SCORES always wins.
     first, second = sorted(signs, key=lambda kind: -signs[kind].score)[:2]
     return Verdict(first, _rounded(signs[first].score), second, _rounded(signs[second].score), signs[first].evidence)
 
@@ -280,7 +281,7 @@ def detect(parsed: Parsed, file_type: FileType) -> Verdict:
 
 
 def certain(kind: str, because: str, judged: Verdict) -> Verdict:
-    """Return the verdict for a known content type; the type that the text looks like otherwise is the runner-up."""
+    """Return the verdict for a known content type; the runner-up is the type that the text would otherwise have."""
     other = judged.content_type != kind
     second = (judged.content_type, judged.score) if other else (judged.runner_up, judged.runner_up_score)
     return Verdict(kind, 1.0, *second, (because,))
@@ -302,14 +303,14 @@ def of_format(parsed: Parsed, file_type: FileType) -> tuple[str, str] | None:
 
 
 def _of_fields(parsed: Parsed, form: str) -> tuple[str, str] | None:
-    """Return the content type of JSON or XML that its fields or its root determine, and why, or None."""
+    """Return the content type of JSON or XML if its fields or its root determine it, and why; else None."""
     if _mostly_fields(parsed):
         return "data", f"the file is {form}, mostly fields"
     return ("legal", "the file is a patent") if is_patent(str(parsed.metadata.get("root", ""))) else None
 
 
 def _mostly_fields(parsed: Parsed) -> bool:
-    """Return whether more than half of a text is fields, not paragraphs."""
+    """Return whether more than half of a text is fields rather than paragraphs."""
     fields = sum(
         element.end_char - element.start_char for element in parsed.elements if element.kind in ("text", "code")
     )
@@ -325,8 +326,8 @@ def _asks_and_answers(parsed: Parsed) -> bool:
 
 
 def document_features(parsed: Parsed) -> Features:
-    """Return the features of a whole document without its front matter."""
-    # Its keys and values would make a short article look like data.
+    """Return the features of a whole document, without its front matter."""
+    # Front matter's keys and values would make a short article look like data.
     begin = max((element.end_char for element in parsed.elements[:1] if element.kind == "front_matter"), default=0)
     text = parsed.text[begin:] if begin or len(parsed.text) > SAMPLE else parsed.text
     return Features(text, parsed.text, parsed.elements, parsed.title)
@@ -335,13 +336,13 @@ def document_features(parsed: Parsed) -> Features:
 def part_features(
     parsed: Parsed, spans: Iterable[tuple[int, int]], elements: Sequence[Element], title: str
 ) -> Features:
-    """Return the features of some spans of a document, taken as one text."""
+    """Return the features of several spans of a document, taken as one text."""
     text = "\n\n".join(parsed.text[start:end] for start, end in spans)
     return Features(text, parsed.text, elements, title)
 
 
 _DECIMALS = 3
-"""Of a score as shown and stored, so that both are equal: fewer hide which of two was ahead."""
+"""Of a score, both shown and stored; fewer would hide which of two was ahead."""
 
 
 def _rounded(score: float) -> float:

@@ -1,7 +1,7 @@
-"""Declared metadata: the values of the keys of [metadata] for one document, each of its type, and what does not fit.
+"""Declared metadata: typed values of the [metadata] keys for one document, with warnings for values that do not fit.
 
-For each key the nearest one counts: what is said of the document beside it, then its front matter, then its other
-metadata, such as document properties, and headers of a mail. A name in the file may have other capitals.
+For each key the nearest value counts: first the metadata given next to the document, then its front matter, then its
+other metadata, such as document properties and mail headers. In the file, the case of a key does not matter.
 """
 
 import json
@@ -15,7 +15,7 @@ from docmill.tasks.parse.metadata import as_date
 
 _SHOWN = 60  # characters of a value in a warning
 _TRUTHS = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
-"""How truth values are written; databases without a type for them have 1 and 0."""
+"""Spellings of truth values; databases without a boolean type have 1 and 0."""
 
 
 class Declared(NamedTuple):
@@ -26,9 +26,9 @@ class Declared(NamedTuple):
 
 
 def declared_of(keys: Mapping[str, str], metadata: str, described: str) -> Declared:
-    """Return the values of `keys`, which are names with their types, given the columns of a document.
+    """Return the values of `keys`, which maps names to types, given the metadata columns of a document.
 
-    A value that does not fit is left out, and told.
+    A value that does not fit its type is left out, with a warning.
     """
     beside = record_of(described)
     warnings = list(beside.get(PROBLEMS, ()))
@@ -45,7 +45,7 @@ def declared_of(keys: Mapping[str, str], metadata: str, described: str) -> Decla
 
 
 def _found(key: str, beside: Record, own: Mapping[str, Any]) -> Any:
-    """Return the nearest value of a key, or None; an empty text says nothing."""
+    """Return the nearest value of a key, or None; an empty text counts as no value."""
     front = own.get("front_matter")
     for record in (beside, front if isinstance(front, Mapping) else {}, own):
         value = record.get(key)
@@ -84,7 +84,7 @@ def _time(value: Any) -> str | None:
 
 
 def _date(value: Any) -> str | None:
-    """Return the day that is written, wherever its clock stands; the first day of a month or a year."""
+    """Return the day as written, whatever its time zone; for a month or a year, its first day."""
     time = as_date(value)[:10] if isinstance(value, str | int) and not isinstance(value, bool) else ""
     return found[:10] if (found := _time(time)) else None
 

@@ -1,4 +1,4 @@
-"""Embed pending: compute pending vectors of the newest snapshot, for the commits that follow."""
+"""Embed pending: compute pending vectors of the newest snapshot for the commits that follow."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,7 +22,7 @@ _CHUNKS_AT_ONCE = 2048
 
 @dataclass(frozen=True, slots=True)
 class FillOrder:
-    """The snapshot whose vectors are pending, the pack to write, the seconds after which to end, and who pays."""
+    """The snapshot whose vectors are pending, the pack to write, the time limit in seconds, and who pays."""
 
     base: StoredSnapshot
     target: Path
@@ -31,7 +31,7 @@ class FillOrder:
 
 
 def embed_pending(order: Path, encoding: Encoding = HERE) -> Embedding:
-    """Write one pack with pending vectors; `left` says whether the order has ended before the last one."""
+    """Write one pack with pending vectors; `left` says whether the order ended before the last one."""
     task = load_order(order, FillOrder)
     chunks = _some_chunks(task.base, _CHUNKS_AT_ONCE * encoding.lanes)
     space = task.base.snapshot.space
@@ -49,7 +49,7 @@ def embed_pending(order: Path, encoding: Encoding = HERE) -> Embedding:
 
 
 def _some_chunks(base: StoredSnapshot, most: int) -> pa.Table:
-    """Return chunks that wait for vectors that are not in staging either, about `most`."""
+    """Return about `most` chunks whose vectors are pending and not in staging either."""
     found = [CHUNKS.empty_table()]
     for piece, rows in waiting_pieces(base, staging.embedding_packs(base.root)):
         found.append(among(read_stored_file(base.root, piece), rows.column("chunk_id")))

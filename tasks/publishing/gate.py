@@ -1,4 +1,4 @@
-"""Gate: check whether a new snapshot answers the gate's questions worse than the one before."""
+"""Gate: check whether a new snapshot answers the gate's questions worse than the previous one."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -15,15 +15,15 @@ from docmill.tasks.evaluate.questions import LeftOut, Question
 _DEPTH = 10
 """Length of a ranking if the measure names no cutoff: a first page of results."""
 _MOST, _EVERY = 500, 1_000_000
-"""Questions to ask of those that are made, and to make: both snapshots must make all, or each would choose others."""
+"""Most generated questions to ask, and to generate: both snapshots must generate all, or each would pick others."""
 
 
 @dataclass(frozen=True, slots=True)
 class Gate:
-    """Questions, the measure, and how much it may drop against the previous snapshot.
+    """Questions, a measure, and how much the measure may drop against the previous snapshot.
 
-    Of the documents, questions of the kinds `made_from` are made: those that both snapshots give, so that a page that
-    left on purpose is no drop.
+    Questions of the kinds `made_from` are generated from the documents. Only those that both snapshots give are asked,
+    so that a page removed on purpose is no drop.
     """
 
     questions: tuple[Question, ...]
@@ -38,7 +38,7 @@ class Gate:
 
 @dataclass(frozen=True, slots=True)
 class GateVerdict:
-    """The measure before and after, and the paired difference over the questions that could be measured."""
+    """The measure before and after, and the paired difference over the questions that could be asked."""
 
     metric: str
     questions: int
@@ -53,7 +53,7 @@ class GateVerdict:
         return self.change.verdict == "worse" and -self.change.mean > self.max_drop
 
     def spelled(self) -> str:
-        """Return the verdict as a sentence for a person."""
+        """Return the verdict as a readable sentence."""
         moved = f"{self.change.mean:+.3f} [{self.change.low:+.3f}, {self.change.high:+.3f}], {self.change.verdict}"
         return f"{self.metric} {self.before:.3f} → {self.after:.3f} over {self.questions} questions: {moved}"
 
@@ -61,8 +61,8 @@ class GateVerdict:
 def judge(base: StoredSnapshot, made: StoredSnapshot, gate: Gate) -> GateVerdict | None:
     """Ask both snapshots the gate's questions; the caller holds the writer's lock.
 
-    Questions that neither can answer are left out. Raises `QueryError` for a question that cannot be asked, or if
-    there is none left. Returns None if the documents give none to ask.
+    Questions that neither snapshot can answer are left out. Return None if there are none to ask. Raise `QueryError`
+    for a question that no search accepts, or if none is left.
     """
     cutoff = re.search(r"@(\d+)$", gate.metric)
     depth = int(cutoff[1]) if cutoff else _DEPTH
@@ -81,7 +81,7 @@ def judge(base: StoredSnapshot, made: StoredSnapshot, gate: Gate) -> GateVerdict
 
 
 def _made(stores: Sequence[Store], kinds: Sequence[str]) -> list[Question]:
-    """Return the questions that both snapshots give, with the places of their words in either hidden."""
+    """Return the questions that both snapshots give, hiding the places of their words in either."""
     if not kinds:
         return []
     before, after = ({one.id: one for one in proxies(read_sources(store), _EVERY, kinds)} for store in stores)
@@ -90,7 +90,7 @@ def _made(stores: Sequence[Store], kinds: Sequence[str]) -> list[Question]:
 
 
 def _check_asked(left_out: Iterable[LeftOut]) -> None:
-    # An answer may leave the documents for good; a question that no search takes is a mistake in the file.
+    # An answer may leave the documents for good, but a question that no search accepts is a mistake in the file.
     for one in left_out:
         if one.refused:
             raise QueryError(one.spelled())

@@ -1,4 +1,4 @@
-"""Picture packs: the vectors of the pictures that a snapshot is to show, each computed once by content."""
+"""Picture packs: the vectors of the pictures of a snapshot, each computed once by content."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -28,12 +28,12 @@ from docmill.storage.snapshots.tables.tables import read_table
 from docmill.tasks.model.embedding_costs import EmbeddingPayer
 
 _AT_ONCE = 16
-"""Pictures in memory: of 80 million pixels each takes 320 MB for a moment, one after the other, and then 4 MB."""
+"""Pictures in memory: each of 80 million pixels takes 320 MB while decoded, one at a time, and then 4 MB."""
 
 
 @dataclass(frozen=True, slots=True)
 class DuePictures:
-    """The packs of vectors that stay, the keys of the pictures that lack one, and the model that makes it."""
+    """The packs of vectors to keep, the keys of the pictures that lack a vector, and the model that computes it."""
 
     kept: tuple[StoredFile, ...]
     keys: pa.StringArray
@@ -43,9 +43,9 @@ class DuePictures:
 def due_pictures(
     base: StoredSnapshot | None, documents: pa.Table | None, name: str, pictures: Sequence[Path]
 ) -> DuePictures:
-    """Return what is to be made for the documents of a snapshot and new ones, by the model of the settings.
+    """Return which vectors to compute for the pictures of a snapshot and of new documents.
 
-    Vectors of another model do not stay. `pictures` are the packs of figures.
+    Vectors of another model than the configured one are not kept. `pictures` are the packs of figures.
     """
     model = PackModel(full_name(name), picture_space(name))
     kept = packs_by(base, PICTURE_VECTORS, model)
@@ -56,7 +56,7 @@ def due_pictures(
 
 
 def _named(base: StoredSnapshot | None, documents: pa.Table | None) -> pa.StringArray:
-    """Return the keys of the pictures of documents."""
+    """Return the keys of the documents' pictures."""
     tables = [read_table(base, "documents", ["figures"])] if base else []
     tables += [documents.select(["figures"])] if documents is not None else []
     named = [figure_keys(table.column("figures")) for table in tables if table.num_rows]
@@ -66,9 +66,9 @@ def _named(base: StoredSnapshot | None, documents: pa.Table | None) -> pa.String
 def picture_packs(
     root: Path, due: DuePictures, pictures: Sequence[Path], payer: EmbeddingPayer | None = None
 ) -> tuple[StoredFile, ...]:
-    """Return the packs of vectors that a snapshot is to name, after making what is due.
+    """Return the packs of picture vectors for a snapshot, after computing those that are due.
 
-    A model by API is paid for by `payer`; what that does not pay for lacks vectors until the next run.
+    `payer` pays for a model behind an API; pictures that it does not pay for lack vectors until the next run.
     """
     if not len(due.keys):
         return due.kept
@@ -91,16 +91,16 @@ def picture_packs(
 
 
 def most_tokens(due: DuePictures) -> int:
-    """Return the most tokens that a server counts for what is due; 0 for a model that is not behind an API."""
+    """Return the most tokens that a server can count for what is due; 0 for a local model."""
     if not is_api(due.model.name):
         return 0
     return len(due.keys) * PICTURE_TOKENS
 
 
 def _paid_by(root: Path, due: DuePictures, pictures: Packs, payer: EmbeddingPayer | None) -> PicturesAndTexts:
-    """Return the model by API, whose requests `payer` pays for.
+    """Return the model behind an API, whose requests `payer` pays for.
 
-    Raises `StoreError` if its server gives other vectors than those that the snapshot keeps, as one of them shows.
+    Raise `StoreError` if the server's vector of a known picture differs from the one that the snapshot keeps.
     """
     encoder = api_pictures(due.model.name).paid_by(payer)
     for one in due.kept[:1]:
@@ -113,7 +113,7 @@ def _paid_by(root: Path, due: DuePictures, pictures: Packs, payer: EmbeddingPaye
 
 
 def lack_vectors(base: StoredSnapshot | None, name: str) -> bool:
-    """Return whether a snapshot lacks vectors of its pictures by the model of the settings, or has others."""
+    """Return whether a snapshot lacks picture vectors of the configured model, or has those of another."""
     before = base.snapshot.artifacts.get(PICTURE_VECTORS, ()) if base else ()
     if base is None or not name:
         return bool(before)

@@ -1,6 +1,6 @@
 """Plan: compare the files in the sources with the documents in the store, and decide what to do.
 
-A file whose content is in the store, under any name, is not read again: its rows are copied (renamed, copied,
+A file whose content is already in the store, under any name, is not read again: its rows are copied (renamed, copied,
 restored), or only its chunks are made again (other route or strategy).
 """
 
@@ -20,7 +20,7 @@ from docmill.tasks.work.document.work_item import WorkItem, rejected_row
 
 @dataclass(frozen=True, slots=True)
 class KnownDocument:
-    """The fields of a `DocumentRow` that a plan needs; a store may hold very many documents."""
+    """The fields of a `DocumentRow` that a plan needs; only these, because a store may hold very many documents."""
 
     document_id: str
     uri: str
@@ -46,11 +46,11 @@ Known = KnownDocument | StagedDocument
 
 @dataclass(frozen=True, slots=True)
 class StoreState:
-    """The state of the store and its staging before a run; rows by uri.
+    """The store and its staging before a run; rows by uri.
 
-    `documents` lacks those that are known to be unchanged. `outdated` are unchanged documents to split again, because
-    their contexts are stale. `elsewhere` are further documents, whose content or chunks a file may have. `held` counts
-    the documents of each source.
+    `documents` omits those known to be unchanged. `outdated` are unchanged documents to split again, because their
+    contexts are stale. `elsewhere` are further documents that may have the content or the chunks of a file. `held`
+    counts the documents of each source.
     """
 
     documents: Mapping[str, KnownDocument]
@@ -63,7 +63,7 @@ class StoreState:
 
 @dataclass(frozen=True, slots=True)
 class PlannedFile:
-    """One file to ingest: by `work`, or from the `known` row of the same content."""
+    """A file to ingest, either by `work` or from the `known` row with the same content."""
 
     file: SourceFile
     content_hash: str
@@ -73,13 +73,12 @@ class PlannedFile:
 
 @dataclass(slots=True)
 class Plan:
-    """What a run will do. Every uri of the sources is in one list; `moved` maps a new name to the old one.
+    """What a run will do. Every uri of the sources is in one list; `moved` maps new names to old ones.
 
-    `rechunked` are those of `planned` with unchanged content that are split again by another route. `orphaned` maps
-    a document whose archive is no longer an archive to that file: the outcome of the file decides that of the
-    document. `redescribed` are stale documents of which something else is said now, with that. `hidden` are good
-    documents below a folder that cannot be looked at, which become stale. `settled` counts unchanged documents that
-    are in no list, because they did not reach the plan.
+    `rechunked` are those of `planned` that have unchanged content but are split again by another route. `orphaned` maps
+    a document whose archive is no longer one to that file, whose outcome decides what happens to the document.
+    `redescribed` maps stale documents to their new description. `hidden` are good documents in folders that cannot be
+    listed; they become stale. `settled` counts unchanged documents that never reached the plan and are in no list.
     """
 
     unchanged: list[str] = field(default_factory=list)
@@ -97,7 +96,7 @@ class Plan:
 
     @property
     def works(self) -> list[WorkItem]:
-        """Return the distinct works, in the order of their files."""
+        """Return the distinct work items, in the order of their files."""
         return list({p.work.key: p.work for p in self.planned if p.work is not None}.values())
 
     @property
@@ -108,7 +107,7 @@ class Plan:
 
     @property
     def lost(self) -> set[str]:
-        """Return the documents that are removed and not renamed."""
+        """Return the documents that are removed rather than renamed."""
         return set(self.deleted) - set(self.moved.values())
 
 
@@ -119,7 +118,7 @@ def plan(state: StoreState, sources: Sequence[tuple[Source, Listing]], recipe: R
     files = _unique(file for source, found in sources for file in (*found.found, *found.unseen_files(source)))
     for uri, file in files.items():
         row, content_hash = state.documents.get(uri), file.content_hash
-        # Two sources that claim one name would delete each other's documents, run by run.
+        # Two sources that claim one name would delete each other's documents in turn.
         _check_owner(file, row)
         if not retry and _still_rejected(state.rejects.get(uri), file, content_hash, recipe):
             _pass_over(file, row, result)
@@ -135,12 +134,12 @@ def plan(state: StoreState, sources: Sequence[tuple[Source, Listing]], recipe: R
 
 
 def _pass_over(file: SourceFile, row: KnownDocument | None, result: Plan) -> None:
-    """Leave what is still rejected as it is: a file without a document, or a stale document of the file."""
+    """Leave a file that would be rejected again as it is; it may have a stale document."""
     if row is None:
         result.rejected.append(file.uri)
         return
     result.stale.append(row.uri)
-    if row.described != file.described:  # it may say who has access
+    if row.described != file.described:  # the description may say who has access
         result.redescribed[row.uri] = file.described
 
 
@@ -169,7 +168,7 @@ def _still_rejected(before: RejectRow | None, file: SourceFile, content_hash: st
 
 
 def _refused(file: SourceFile, content_hash: str) -> StagedDocument:
-    """Return the row of a file that could not be extracted, or of an archive that cannot be opened."""
+    """Return the row of a file that could not be extracted, or of an archive that could not be opened."""
     work = WorkItem(key="", uri=file.uri, path=file.path, size=file.size, content_hash=content_hash)
     return replace(rejected_row(work, Rejected(file.reason, file.message)), parsed=False)
 
@@ -183,7 +182,7 @@ class KnownContents:
         staged = [row for row in state.staged if not row.reason]
         self._known: dict[tuple[str, str], Known] = {(row.content_hash, row.suffix): row for row in staged}
         stored = [*state.documents.values(), *state.elsewhere]
-        # What is committed wins over what is staged.
+        # Committed rows win over staged ones.
         self._known |= {(row.content_hash, suffix_of(row.uri)): row for row in stored}
         self._by_chunks: dict[str, Known] = {row.chunk_key: row for row in staged}
         self._by_chunks |= {row.chunk_key: row for row in stored}
@@ -191,7 +190,7 @@ class KnownContents:
     def content(self, file: SourceFile, row: KnownDocument | None) -> Known | None:
         """Return a row of this content whose text is what today's parsers would produce."""
         digest, uri = file.content_hash, file.uri
-        # The suffix belongs to the content: the same bytes are another document as .csv than as .txt.
+        # The suffix is part of the content's identity: the same bytes are another document as .csv than as .txt.
         known = row if row and row.content_hash == digest else self._known.get((digest, suffix_of(uri)))
         if known is None:
             return None
@@ -199,17 +198,17 @@ class KnownContents:
         return known if is_current else None
 
     def chunks(self, uri: str, known: Known) -> Known | None:
-        """Return the row with the chunks of this text under the route of `uri`, unless they are stale."""
+        """Return a row that has the chunks of this text under the route of `uri`, unless they are stale."""
         return None if uri in self._outdated else self._by_chunks.get(self._chunk_key(uri, known))
 
     def lacking(self, file: SourceFile, row: KnownDocument | None) -> str:
-        """Return the key of the chunks of this content under the route of a file if no row known here has them."""
+        """Return the key of the chunks of this content under a file's route if no known row has them, else ""."""
         known = self.content(file, row)
         key = self._chunk_key(file.uri, known) if known else ""
         return "" if key in self._by_chunks else key
 
     def declares(self, row: KnownDocument) -> bool:
-        """Return whether the keys of [metadata] have the values that are stored."""
+        """Return whether the stored values of the [metadata] keys are up to date."""
         known = Declared(row.declared, row.metadata_warnings)
         return declared_of(self.recipe.keys, row.metadata, row.described) == known
 
@@ -225,15 +224,15 @@ def file_type(known: Known) -> FileType:
 def _place(
     file: SourceFile, content_hash: str, row: KnownDocument | None, contents: KnownContents, result: Plan
 ) -> None:
-    """Look a file up among the stored contents, and add it to the matching list of the plan."""
+    """Look a file up among the known contents, and add it to the matching list of the plan."""
     known = contents.content(file, row)
     chunked = contents.chunks(file.uri, known) if known else None
     held = _held(row, content_hash)
-    # Its chunks may be stored by another document, under a route that this one has not had.
+    # Another document may have the chunks, made by a route that this document has not had yet.
     if held and chunked and held.chunk_key == chunked.chunk_key:
         if held.source_url == file.link and held.described == file.described and contents.declares(held):
             result.unchanged.append(file.uri)
-        else:  # the original has moved, something else is said of it, or an older docmill wrote the row
+        else:  # the link or the description has changed, or an older docmill wrote the row
             result.planned.append(PlannedFile(file, content_hash, None, chunked))
         return
     if held and known:
@@ -243,13 +242,13 @@ def _place(
 
 
 def _held(row: KnownDocument | None, content_hash: str) -> KnownDocument | None:
-    """Return the row of a document if it is good and of this content."""
+    """Return the row of a document if it is good and has this content."""
     return row if row and row.status == "ok" and row.content_hash == content_hash else None
 
 
 def _work(file: SourceFile, content_hash: str, known: Known | None, recipe: Recipe) -> WorkItem:
     text_key = known.text_key if known else ""
-    identity = content_hash or file.path  # an unreadable file is different from every other
+    identity = content_hash or file.path  # an unreadable file differs from every other
     return WorkItem(
         key=recipe.work_key(file.uri, content_of(identity, file.pictures), text_key),
         uri=file.uri,
@@ -275,8 +274,8 @@ def _absent(
 
 
 def _is_expected(uri: str, row: KnownDocument | RejectRow, sources: Sequence[tuple[Source, Listing]]) -> bool:
-    """Return whether the sources would list a file if it existed; an unreachable source tells nothing."""
-    if getattr(row, "status", "") == "restored":  # restored by undelete; stays until its file is back
+    """Return whether the sources would list a file if it existed; an unreachable source proves nothing."""
+    if getattr(row, "status", "") == "restored":  # restored by undelete: stays until its file is back
         return False
     return any(s.name == row.source and s.covers(uri) and not listing.hides(uri) for s, listing in sources)
 
@@ -287,7 +286,7 @@ def _place_hidden(
     sources: Sequence[tuple[Source, Listing]],
     result: Plan,
 ) -> None:
-    """Keep the documents that may still exist where the sources could not be looked at, as stale ones."""
+    """Keep documents as stale that may still exist where the sources could not look."""
     partly_seen = [(source, listing) for source, listing in sources if listing.unseen]
     for uri, row in state.documents.items() if partly_seen else ():
         if uri not in files and row.status != "restored" and _is_hidden(uri, row, partly_seen):
@@ -295,12 +294,12 @@ def _place_hidden(
 
 
 def _is_hidden(uri: str, row: KnownDocument, sources: Sequence[tuple[Source, Listing]]) -> bool:
-    """Return whether a document comes from a source that could not look at its place."""
+    """Return whether a document is from a source that could not look at its place."""
     return any(s.name == row.source and s.covers(uri) and listing.hides(uri) for s, listing in sources)
 
 
 def _place_absent(absent: Sequence[str], state: StoreState, files: Mapping[str, SourceFile], result: Plan) -> None:
-    """Separate deleted documents from those of an archive that may still hold them."""
+    """Separate deleted documents from members of a file that may still contain them."""
     tried = {*result.rejected, *result.stale}
     owners = _orphaned(state, absent, files, result)
     for uri in absent:
@@ -315,25 +314,25 @@ def _place_absent(absent: Sequence[str], state: StoreState, files: Mapping[str, 
 def _orphaned(
     state: StoreState, absent: Iterable[str], files: Mapping[str, SourceFile], result: Plan
 ) -> dict[str, str]:
-    """Return documents with the file that they were in, if that file is not, or not yet, known to be empty."""
+    """Return documents mapped to the file that contained them, unless that file is known to be empty."""
     open_ends = _open_ends(files, result)
     owners = {uri: _owner(uri, files) for uri in absent if state.documents[uri].parent}
     return {uri: owner for uri, owner in owners.items() if owner in open_ends}
 
 
 def _open_ends(files: Mapping[str, SourceFile], result: Plan) -> set[str]:
-    """Return the files that are still to be read or were rejected; an empty one is settled."""
+    """Return the files that are still to be read or were rejected; an empty file is settled."""
     waiting = (planned.file.uri for planned in result.planned if planned.work or planned.file.reason)
     return {uri for uri in (*waiting, *result.rejected, *result.stale) if files[uri].reason != "empty"}
 
 
 def _owner(uri: str, files: Mapping[str, SourceFile]) -> str:
-    """Return the file in the sources that contains the member `uri`."""
+    """Return the source file that contains the member `uri`."""
     return next((above for above in map(str, PurePosixPath(uri).parents) if above in files), "")
 
 
 def _pair_moves(state: StoreState, result: Plan) -> dict[str, str]:
-    """Record a move for each new name of some content, if an old name of it is gone."""
+    """Pair each new name of some content with an old name that is gone."""
     gone: dict[tuple[str, str], list[str]] = {}
     for uri in reversed(result.deleted):
         gone.setdefault((state.documents[uri].content_hash, suffix_of(uri)), []).append(uri)
@@ -346,7 +345,7 @@ def _pair_moves(state: StoreState, result: Plan) -> dict[str, str]:
 
 
 def excessive_losses(state: StoreState, lost: Iterable[str], limit: float) -> dict[str, str]:
-    """Return a message for each source that would lose more than the fraction `limit` of its documents, by name."""
+    """Return a message, by source, for each that would lose more than the fraction `limit` of its documents."""
     return {
         source: f"source {source!r} would lose {count} of {state.held[source]} documents, more than "
         f"max_delete_fraction = {limit:g}; check that it is mounted, or {ALLOW_DELETE}"
@@ -356,7 +355,7 @@ def excessive_losses(state: StoreState, lost: Iterable[str], limit: float) -> di
 
 
 def unmatched(state: StoreState, sources: Sequence[tuple[Source, Listing]]) -> Iterator[str]:
-    """Yield a message for each empty source that was given the name of another, whose uris lack that name."""
+    """Yield a message for each empty source whose name is that of another source with uris that lack the name."""
     for source, listing in sources:
         count = 0 if listing.found or not source.prefix else state.held.get(source.name, 0)
         if count and not any(source.covers(uri) for uri in state.documents):

@@ -31,7 +31,7 @@ from docmill.tasks.work.batch.step_orders import load_order
 
 @dataclass(frozen=True, slots=True)
 class PublishOrder:
-    """Everything that a commit needs; it is passed to the step as a file."""
+    """Everything that a commit needs; the step gets it as a file."""
 
     folder: StoreFolder
     base: StoredSnapshot | None
@@ -52,7 +52,7 @@ class Published:
 
 
 def publish_run(order: Path, rewriting: Rewriting = rewrite_here) -> Published:
-    """Commit an order, clear its staging, and vacuum if due; `rewriting` writes the buckets of tables that change.
+    """Commit an order, clear its staging, and vacuum if due; `rewriting` writes changed table buckets.
 
     If the gate rejects the snapshot, it is kept as a candidate, together with the staging, for the next run.
     """
@@ -84,8 +84,8 @@ def publish_snapshot(
 
 
 def _drop_steps(made: StoredSnapshot) -> None:
-    """Remove the snapshots that a run has committed on its way to this one, except those with a reader or a tag."""
-    with suppress(StoreError):  # a damaged tag: a person must mend it first, and a run does not wait for that
+    """Remove the intermediate snapshots that a run has committed, except those with a reader or a tag."""
+    with suppress(StoreError):  # a damaged tag: a person must repair it first, and the run need not wait for that
         tags.check(made.root)
         made.folder.drop(superseded(made.root))
 
@@ -100,7 +100,7 @@ def gather(
     folder: Path,
     keys: dict[str, str],
 ) -> Changes:
-    """Return the changes of a run without touching the store; its chunks are written to `folder`."""
+    """Return the changes of a run without touching the store; the chunks are written to `folder`."""
     written = set(outcome.documents.column("document_id").to_pylist())
     before = {row.document_id for row in state.documents.values()}
     deleted = {state.documents[uri].document_id for uri in (*plan.deleted, *outcome.gone)}
@@ -116,7 +116,7 @@ def gather(
 
 
 def artifact_paths(root: Path, base: StoredSnapshot | None, kind: str) -> tuple[Path, ...]:
-    """Return the packs of a kind that a run can reuse: the snapshot's, then those of unfinished runs."""
+    """Return the packs of a kind that a run can reuse: those of the snapshot, then those of unfinished runs."""
     committed = base.packs(kind) if base else []
     staged = staging.text_packs(root) if kind == "texts" else staging.embedding_packs(root)
     return (*committed, *staged)

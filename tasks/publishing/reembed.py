@@ -1,6 +1,6 @@
-"""Reembed: compute a store's vectors with another model beside the old ones, and switch in one snapshot.
+"""Reembed: compute a store's vectors with another model, keeping the old ones, and switch in one snapshot.
 
-Finished vectors are in staging, addressed by content, so a run that was killed resumes where it stopped.
+Finished vectors are in staging, addressed by content, so a killed run resumes where it stopped.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -50,12 +50,12 @@ from docmill.tasks.publishing.publish import Published, publish_snapshot
 _TABLES = ("chunks", "deleted_chunks")  # deleted chunks are restored with a vector of the new space
 _OWNERS = ("documents", "deleted")
 _TEXTS_AT_ONCE = 2048
-"""Texts in a pack. Smaller packs mean more files for every later look-up, larger ones more rows in memory."""
+"""Texts in a pack. Smaller packs mean more files for each later look-up, larger ones more rows in memory."""
 
 
 @dataclass(frozen=True, slots=True)
 class Reembedded:
-    """The result: the number of embedded texts, and the commit, None if nothing was needed."""
+    """The number of embedded texts, and the commit; None if nothing was needed."""
 
     embedded: int
     published: Published | None
@@ -77,11 +77,11 @@ def reembed(
     progress: Callable[[int, int], None] | None = None,
     payment: Payment | None = None,
 ) -> Reembedded:
-    """Give every chunk of the newest snapshot a vector of `space`, and commit them as one snapshot.
+    """Give every chunk of the newest snapshot a vector of `space`, and commit the vectors as one snapshot.
 
-    Readers and older snapshots keep the old vectors. Raises `StoreError` before any change if a chunk exceeds the
-    model's token limit, or if a file of the snapshot is missing, and `BudgetReached` when `payment` allows no more;
-    another call then goes on.
+    Readers and older snapshots keep the old vectors. Raise `StoreError` before any change if a chunk exceeds the
+    model's token limit or a file of the snapshot is missing. Raise `BudgetReached` when `payment` allows no more;
+    another call then continues.
     """
     folder = open_folder(store).existing()
     root = folder.root
@@ -121,7 +121,7 @@ def _paying(payment: Payment | None) -> Iterator[EmbeddingPayer | None]:
 
 @dataclass(frozen=True)
 class VectorSource:
-    """The input of the embedding: rows by vector, as texts or, in a late space, as windows of texts."""
+    """The rows to embed, one for each vector, as texts or, in a late space, as windows of texts."""
 
     base: StoredSnapshot
     space: EmbeddingSpace
@@ -143,7 +143,7 @@ class VectorSource:
 
     @cached_property
     def shortens(self) -> bool:
-        """Whether the vectors are the first numbers of those that the store has, so that no text is embedded."""
+        """Whether the vectors are prefixes of those that the store has, so that no text need be embedded."""
         return shortens(self.space, self.base.snapshot.space)
 
     @cached_property
@@ -151,7 +151,7 @@ class VectorSource:
         return Packs(self.base.packs("embeddings"))
 
     def shortened(self, table: pa.Table) -> pa.Table:
-        """Return a pack of the rows' vectors, made of those that the store has."""
+        """Return a pack of the rows' vectors, shortened from those that the store has."""
         flat = self._vectors.take(table.column("embedding_key").to_pylist()).column("vector").combine_chunks().flatten()
         held = np.asarray(flat, np.float32).reshape(len(table), -1)
         return pack_embeddings(self.keys(table), first_of(held, self.space.dimension))
@@ -186,7 +186,7 @@ def _embed(
     progress: Callable[[int, int], None],
     payer: EmbeddingPayer | None,
 ) -> int:
-    """Write packs with the vectors that neither the store nor staging has; return the number of embedded texts."""
+    """Write packs of the vectors that neither the store nor staging has; return the number of embedded texts."""
     source, root = VectorSource(base, space), base.root
     packs = Packs([*base.packs("embeddings"), *staging.embedding_packs(root)])
     left = [*_lacking(source, packs)]
@@ -221,7 +221,7 @@ def _paid_encoder(
     left: list[tuple[StoredFile, pa.Array]],
     payer: EmbeddingPayer | None,
 ) -> DocumentEncoder:
-    """Return the encoder of a space, once it is known to read every chunk that lacks a vector."""
+    """Return the encoder of a space, after checking that it accepts every chunk that lacks a vector."""
     encoder = load_encoder(space.model, space.revision, dtype=space.dtype)
     for piece, rows in left:
         source.check(by_vector(read_stored_file(source.base.root, piece)).take(rows), encoder)
@@ -233,7 +233,7 @@ def _paid_encoder(
 
 
 def _lacking(source: VectorSource, packs: Packs) -> Iterator[tuple[StoredFile, pa.Array]]:
-    """Yield the rows of each file whose vectors no pack has, one row for each vector."""
+    """Yield the rows of each file whose vectors are in no pack, one row for each vector."""
     seen: set[str] = set()
     for piece in _pieces(source.base):
         keys = source.keys(by_vector(read_stored_file(source.base.root, piece)))

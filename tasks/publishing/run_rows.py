@@ -1,4 +1,4 @@
-"""Run rows: assign the chunks, which are stored by content, to the documents of a run, and collect its changes."""
+"""Run rows: assign chunks, which are stored by content, to the documents of a run, and collect the run's changes."""
 
 import itertools
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -24,12 +24,12 @@ from docmill.tasks.work.document.recipe import Recipe
 
 Result = DocumentRow | StagedDocument
 _OF_CONTENT = {one.name for one in fields(DocumentRow)} & {one.name for one in fields(StagedDocument)}
-"""The columns of a document that its content decides."""
+"""The columns of a document that depend only on its content."""
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """The result of a run: rows of documents and rejects, and the uris of documents that became stale or are gone."""
+    """The result of a run: rows of documents and rejects, and uris of documents that became stale or were removed."""
 
     documents: pa.Table
     rejects: list[RejectRow]
@@ -46,7 +46,7 @@ class _Owner(NamedTuple):
 
 
 class _OwnedRun(NamedTuple):
-    """The chunks of one key in one document: `length` rows of a table from `first` on."""
+    """The chunks of one key in one document: `length` table rows from `first` on."""
 
     owner: _Owner
     first: int
@@ -54,7 +54,7 @@ class _OwnedRun(NamedTuple):
 
 
 def staged_documents(batches: Iterable[Batch]) -> list[StagedDocument]:
-    """Return the rows of finished batches, later ones last."""
+    """Return the rows of finished batches, the latest last."""
     return [row for batch in batches for row in from_table(batch.documents(), StagedDocument)]
 
 
@@ -66,17 +66,17 @@ def settle(
     recipe: Recipe,
     now: str,
 ) -> Outcome:
-    """Return the outcome of every planned file, given the finished batches; one batch is in memory at a time.
+    """Return the outcome of every planned file, given the finished batches. Only one batch is in memory at a time.
 
-    A document that was good and is now rejected keeps its last good version as stale. The same holds for documents in
-    an archive that is now rejected, or in a folder that cannot be looked at.
+    A good document that is now rejected keeps its last good version, as stale. The same holds for documents in an
+    archive that is now rejected, or in a folder that cannot be listed.
     """
     tables: list[pa.Table] = []
     rejects: list[RejectRow] = []
     parsed = 0
     for part in _results(base, plan, batches):
         good = [_document(planned.file, result, recipe.keys) for planned, result in part if not _is_reject(result)]
-        # As columns, which take less memory than the objects of all rows.
+        # As columns, which take less memory than row objects.
         tables.append(to_table(good, DOCUMENTS))
         rejects += [
             _reject(planned.file, result, state.rejects.get(planned.file.uri), recipe, now)
@@ -93,13 +93,13 @@ def settle(
 
 
 def _said(plan: Plan) -> dict[str, str]:
-    """Return what is said now of files and of what they held, by uri."""
+    """Return the new descriptions of files and of their members, by uri."""
     said = {planned.file.uri: planned.file.described for planned in plan.planned}
     return said | {uri: said[owner] for uri, owner in plan.orphaned.items() if owner in said} | plan.redescribed
 
 
 def _stale(row: DocumentRow, described: str, keys: Mapping[str, str]) -> DocumentRow:
-    """Return the row of a document whose last good version stays, with what is said of it now."""
+    """Return the stale row of a document, which keeps its last good version, with its new description."""
     values, warnings = declared_of(keys, row.metadata, described)
     return replace(
         row,
@@ -116,7 +116,7 @@ def _is_reject(result: Result) -> TypeGuard[StagedDocument]:
 
 
 def _count_parsed(part: Iterable[tuple[PlannedFile, Result]]) -> int:
-    """Count the contents that were parsed in this run; files of equal content share one work."""
+    """Count the contents that this run parsed; files of equal content share one work item."""
     return len({planned.work.key for planned, result in part if planned.work and _was_parsed(result)})
 
 
@@ -141,12 +141,12 @@ def _results(
     for batch in reversed(batches):
         rows = {row.work_key: row for row in staged_documents([batch])}
         yield [(planned, row) for key, row in rows.items() for planned in waiting.pop(key, ())]
-    # A file that is lost here would be neither a document nor a reject, and nobody would know.
+    # A file lost here would silently be neither a document nor a reject.
     assert not waiting, f"no batch has done the work for {[p.file.uri for own in waiting.values() for p in own]}"
 
 
 def _known_results(base: StoredSnapshot | None, plan: Plan) -> list[tuple[PlannedFile, Result]]:
-    """Return the results of planned files without work. Whole rows of stored documents are read only here."""
+    """Return the results of planned files without work. Only here are whole rows of stored documents read."""
     known = [(planned, planned.known) for planned in plan.planned if not planned.work and planned.known]
     held = _rows(base, [one.uri for _, one in known if isinstance(one, KnownDocument)])
     return [(planned, held[one.uri] if isinstance(one, KnownDocument) else one) for planned, one in known]
@@ -162,7 +162,7 @@ def _waiting(plan: Plan) -> dict[str, list[PlannedFile]]:
 
 
 def _rows(base: StoredSnapshot | None, uris: Collection[str]) -> dict[str, DocumentRow]:
-    """Return a snapshot's rows of documents, by uri."""
+    """Return document rows of a snapshot, by uri."""
     if base is None or not uris:
         return {}
     tables = read_buckets(base, "documents", [document_key(uri) for uri in uris])
@@ -214,11 +214,11 @@ def reject_table(state: StoreState, plan: Plan, outcome: Outcome) -> pa.Table:
 def chunk_tables(
     base: StoredSnapshot | None, batches: Sequence[Batch], state: StoreState, documents: pa.Table
 ) -> Iterator[pa.Table]:
-    """Yield the chunks of documents as rows, from finished batches and from the chunks of documents in the store."""
+    """Yield the documents' chunks as rows, from finished batches and from documents in the store."""
     owners: dict[str, list[_Owner]] = {}
     names = ("chunk_key", "chunks", "document_id", "uri")
     for key, count, *owner in zip(*(documents.column(name).to_pylist() for name in names), strict=True):
-        # No batch has rows of a document without chunks, so its key would never be found.
+        # No batch has rows for a document without chunks, so its key would never be found.
         if count:
             owners.setdefault(key, []).append(_Owner(*owner))
     stored = {row.chunk_key: row.document_id for row in (*state.documents.values(), *state.elsewhere)}
@@ -227,7 +227,7 @@ def chunk_tables(
 
 
 def _bound(drafts: pa.Table, owners: Mapping[str, Sequence[_Owner]]) -> pa.Table:
-    """Return the chunks, grouped by key and in order, as rows of every document that owns them."""
+    """Return the chunks, grouped by key and in order, as rows of every document that has them."""
     keys = drafts.column("chunk_key").to_numpy(zero_copy_only=False)
     runs = [_OwnedRun(one, *run) for key, *run in zip(*_runs(keys), strict=True) for one in owners[key]]
     table = drafts.take(pa.array(_order(runs)))
@@ -244,24 +244,24 @@ def _bound(drafts: pa.Table, owners: Mapping[str, Sequence[_Owner]]) -> pa.Table
 
 
 def _order(runs: Iterable[_OwnedRun]) -> "np.ndarray[tuple[int], np.dtype[np.int64]]":
-    """Return the row numbers of consecutive runs; a run owned by several documents is repeated for each."""
+    """Return the row numbers of the runs; a run that several documents own is repeated for each."""
     return np.concatenate([np.zeros(0, np.int64), *(np.arange(run.first, run.first + run.length) for run in runs)])
 
 
 def _chunk_ids(table: pa.Table, runs: Iterable[_OwnedRun]) -> list[str]:
-    """Return the id of each row of a table of consecutive runs, a hash of the document and the chunk."""
+    """Return the id of each row of a table of consecutive runs: a hash of the document and the chunk."""
     indexed = map(indexed_text, *(table.column(name).to_pylist() for name in ("context", "text", "unread")))
     found = (chunk_keys(run.owner.document_id, itertools.islice(indexed, run.length)) for run in runs)
     return list(itertools.chain.from_iterable(found))
 
 
 def _parents(table: pa.Table) -> list[int]:
-    """Return the parent's row of each row, -1 if none; `above` counts the rows up to it."""
+    """Return the row of each row's parent, -1 if none; `above` is the distance to it."""
     return [row - above if above else -1 for row, above in enumerate(table.column("above").to_pylist())]
 
 
 def _children(ids: Sequence[str], parents: Sequence[int]) -> pa.Array:
-    """Return, for each row, the ids of the rows whose parent it is."""
+    """Return, for each row, the ids of its child rows."""
     found: list[list[str]] = [[] for _ in ids]
     for chunk_id, parent in zip(ids, parents, strict=True):
         if parent >= 0:
@@ -270,7 +270,7 @@ def _children(ids: Sequence[str], parents: Sequence[int]) -> pa.Array:
 
 
 def _runs(keys: "np.ndarray[tuple[int], np.dtype[np.object_]]") -> tuple[list[str], list[int], list[int]]:
-    """Return each distinct key of a sorted column, the start of its run, and its length."""
+    """Return each distinct key of a sorted column, with the start and the length of its run."""
     if not len(keys):
         return [], [], []
     firsts = np.concatenate([[0], np.flatnonzero(keys[1:] != keys[:-1]) + 1])
@@ -280,9 +280,9 @@ def _runs(keys: "np.ndarray[tuple[int], np.dtype[np.object_]]") -> tuple[list[st
 def _drafts(
     base: StoredSnapshot | None, batches: Sequence[Batch], wanted: set[str], stored: Mapping[str, str]
 ) -> Iterator[pa.Table]:
-    """Yield the chunks of the wanted keys, sorted by key and position; one key is never spread over two tables.
+    """Yield the chunks of the wanted keys, sorted by key and position; a key is never split over two tables.
 
-    `stored` are documents in the store by their keys. Those of equal key have equal chunks, so any one of them will do.
+    `stored` maps keys to documents in the store; documents of equal key have equal chunks, so any one will do.
     """
     left = set(wanted)
     for batch in reversed(batches):
@@ -304,7 +304,7 @@ def _only(table: pa.Table, column: str, values: Iterable[str]) -> pa.Table:
 
 
 def _committed(base: StoredSnapshot, wanted: Mapping[str, str]) -> Iterator[pa.Table]:
-    """Yield committed chunks with the key of their document; `wanted` are one document's id for each key."""
+    """Yield committed chunks with the key of their document; `wanted` gives one document id for each key."""
     keys = {document_id: chunk_key for chunk_key, document_id in wanted.items()}
     for table in read_buckets(base, "chunks", keys):
         column = pa.array([keys[key] for key in table.column("document_id").to_pylist()], pa.string())

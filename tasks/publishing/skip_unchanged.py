@@ -1,7 +1,7 @@
-"""Skip unchanged: leave to the plan what is new, changed or gone; documents that are as they were never become objects.
+"""Skip unchanged: pass only new, changed and gone files to the plan; unchanged documents never become objects.
 
-The files and the documents are compared as columns, one file of the table of documents at a time. What is left over is
-looked up a second time by its content, so that the plan finds what has moved, and what is stored under another name.
+Files and documents are compared as columns, one file of the documents table at a time. The rest is looked up again by
+content, so that the plan finds moved files and content that is stored under another name.
 """
 
 from collections import Counter
@@ -40,12 +40,12 @@ _FILE = pa.schema(
         ("pictures", pa.string()),
     ]
 )
-"""What is compared of a file. Without a hash, which one that cannot be used lacks, it equals no document."""
+"""The compared columns of a file. An unusable file has no hash, so it equals no document."""
 _URIS_AT_ONCE = 1 << 14
 
 _MADE_BY = ("uri", "content_hash", "format", "language", "text_key", "content_types", "metadata", "chunk_key",
             "described", "declared", "metadata_warnings")  # fmt: skip
-"""What tells whether today's recipe would make the same of a document, in the order of `_is_current`."""
+"""What decides whether today's recipe would give the same document, in the order of `_is_current`."""
 
 Listed = tuple[Source, Listing]
 Rows = npt.NDArray[np.int64]
@@ -54,7 +54,7 @@ Mask = npt.NDArray[np.bool_]
 
 @dataclass(frozen=True, slots=True)
 class Narrowed:
-    """What is left to plan: the state without `unchanged` documents, and the listings without their files."""
+    """What is left to plan: the state without the `unchanged` documents, and the listings without their files."""
 
     state: StoreState
     listings: list[Listed]
@@ -62,10 +62,10 @@ class Narrowed:
 
 
 def narrow(base: StoredSnapshot | None, listings: Sequence[Listed], state: StoreState, recipe: Recipe) -> Narrowed:
-    """Return what is left to plan; of `state`, all but the documents is given."""
+    """Return what is left to plan; `state` has everything except the documents."""
     if base is None:
         return Narrowed(state, list(listings), 0)
-    # Combining what is in one piece, such as the files of one folder, copies nothing.
+    # Combining copies nothing if there is one piece, such as the files of one folder.
     files = pa.concat_tables(chain.from_iterable(_told(*one) for one in listings)).combine_chunks()
     to_plan = _LeftToPlan(
         pa.array([*state.rejects, *state.outdated], pa.string()), recipe, base.snapshot.keys != recipe.keys
@@ -81,7 +81,7 @@ def narrow(base: StoredSnapshot | None, listings: Sequence[Listed], state: Store
 
 
 def _told(source: Source, listing: Listing) -> Iterator[pa.Table]:
-    """Yield the rows of `_FILE` of a source's files, in their order."""
+    """Yield the `_FILE` rows of a source's files, in order."""
     files = listing.found
     if not isinstance(files, RowColumns):
         yield _rows_of(files)
@@ -97,7 +97,7 @@ def _told(source: Source, listing: Listing) -> Iterator[pa.Table]:
 
 
 def _rows_of(files: Iterable[SourceFile]) -> pa.Table:
-    """Return the rows of `_FILE` of files that are objects."""
+    """Return the `_FILE` rows of files that are objects."""
     rows = [
         (
             file.uri,
@@ -115,7 +115,7 @@ def _rows_of(files: Iterable[SourceFile]) -> pa.Table:
 
 @dataclass(slots=True)
 class _Comparison:
-    """What is found so far: which files are the `same` as their documents, and the other documents by uri.
+    """The result so far: a mask of files that are the `same` as their documents, and the other documents by uri.
 
     `held` counts all documents of each source.
     """
@@ -130,7 +130,7 @@ class _Comparison:
 
 
 def _by_bucket(base: StoredSnapshot, uris: pa.ChunkedArray) -> Iterator[tuple[StoredFile, Rows]]:
-    """Yield each file of the table of documents, and which of the uris belong to its bucket."""
+    """Yield each file of the documents table, and the indices of the uris in its bucket."""
     buckets = base.snapshot.buckets_of("documents")
     every = (uri for batch in _batches(uris) for uri in batch.to_pylist())
     numbers = np.fromiter((bucket_of(document_key(uri), buckets) for uri in every), np.int32, len(uris))
@@ -159,7 +159,7 @@ def _compare(known: pa.Table, files: pa.Table, rows: Rows, left: "_LeftToPlan", 
 
 
 def _alike(known: pa.Table, files: pa.Table) -> Mask:
-    """Return which documents are good and have the content, source, link and record of the file beside them."""
+    """Return which documents are good and agree with their file in content, source, link and description."""
     pairs = (("content_hash", "content_hash"), ("source", "source"), ("source_url", "link"), ("described", "described"))
     same = pc.equal(known.column("status"), "ok")
     for own, of_file in pairs:
@@ -169,9 +169,9 @@ def _alike(known: pa.Table, files: pa.Table) -> Mask:
 
 @dataclass(frozen=True, slots=True)
 class _LeftToPlan:
-    """Documents that are left to the plan although they are alike: those `named`, and those of another recipe.
+    """Selects documents for the plan although they agree: those `named`, and those that another recipe made.
 
-    `retyped` says that the keys of [metadata] are others than those of the store.
+    `retyped` says that the [metadata] keys differ from those of the store.
     """
 
     named: pa.Array
@@ -179,14 +179,14 @@ class _LeftToPlan:
     retyped: bool
 
     def holds(self, known: pa.ChunkedArray, files: pa.Array) -> Mask:
-        """Return which documents are named, or have the uri of several files, of which the plan tells what is wrong."""
+        """Return which documents are named, or have a uri that several files share: the plan reports that error."""
         counts = pc.value_counts(files)
         several = counts.field("values").filter(pc.greater(counts.field("counts"), 1)).cast(pa.string())
         left = pa.concat_arrays([self.named, several])
         return np.array(pc.is_in(known, value_set=left).to_numpy(), bool)
 
     def current(self, known: pa.Table, files: pa.Table) -> list[bool]:
-        """Return which documents this recipe would parse and split as they are, given the file of each."""
+        """Return which documents this recipe would parse and split in the same way, given the file of each."""
         columns = (column.to_pylist() for column in (files.column("pictures"), *map(known.column, _MADE_BY)))
         return [self._is_current(*row) for row in zip(*columns, strict=True)]
 
@@ -203,7 +203,7 @@ class _LeftToPlan:
 
 
 def _open_containers(base: StoredSnapshot, uris: pa.ChunkedArray, found: _Comparison) -> None:
-    """Leave the files to the plan that may hold documents which are left: what becomes of these depends on them."""
+    """Leave files to the plan that may contain documents which are left, because their outcome depends on the file."""
     members = (uri for uri, row in found.documents.items() if row.parent)
     above = {str(one) for uri in members for one in PurePosixPath(uri).parents}
     if above:
@@ -216,7 +216,7 @@ def _open_containers(base: StoredSnapshot, uris: pa.ChunkedArray, found: _Compar
 
 
 def _left(listings: Sequence[Listed], same: Mask) -> list[Listed]:
-    """Return the listings without the files that are the same."""
+    """Return the listings without unchanged files."""
     left, first = list[Listed](), 0
     for source, listing in listings:
         files = listing.found
@@ -228,12 +228,12 @@ def _left(listings: Sequence[Listed], same: Mask) -> list[Listed]:
 
 
 def _with_contents(base: StoredSnapshot, state: StoreState, listings: Sequence[Listed], recipe: Recipe) -> StoreState:
-    """Return the state with documents that have the content, or the chunks, of files that are left."""
+    """Return the state with the documents that have the content, or the chunks, of files that are left."""
     files = [file for _, listing in listings for file in listing.found if file.content_hash]
     own = state.documents
     committed = KnownContents(replace(state, staged=()), recipe)
     new = [file for file in files if not _has(own.get(file.uri), file)]
-    # What has moved is among the documents that are left: its name is gone. Then no table is searched for it.
+    # Moved files are found among the documents that are left, because the old name is gone; that needs no table search.
     lacking = {file.content_hash for file in new if not committed.content(file, None)}
     same_bytes = {(row.content_hash, suffix_of(row.uri)): row for row in _having(base, "content_hash", lacking)}
     state = replace(state, elsewhere=tuple(same_bytes.values()))
@@ -248,12 +248,12 @@ def _has(row: KnownDocument | None, file: SourceFile) -> bool:
 
 
 def _having(base: StoredSnapshot, column: str, values: Collection[str]) -> Iterator[KnownDocument]:
-    """Yield the documents with one of some values in a column, in the order of the table."""
+    """Yield the documents that have one of the values in a column, in table order."""
     wanted = pa.array(list(values), pa.string())
 
     def found(piece: StoredFile) -> pa.Table:
         here = pc.is_in(read_stored_file(base.root, piece, [column]).column(0), value_set=wanted)
-        # Most files have none: of these, no other column is read.
+        # Most files have no match, and then no other column is read.
         return read_stored_file(base.root, piece, _COLUMNS).filter(here) if pc.any(here).as_py() else None
 
     for table in at_once(found, base.pieces("documents")) if values else ():

@@ -1,7 +1,7 @@
-"""Sparse packs: the learned terms of the texts that a snapshot is to hold, each made once by content.
+"""Sparse packs: the learned terms of a snapshot's texts, each computed once by content.
 
-They have the keys of the vectors of the texts. A pack is staged after every few thousand texts, and the next run takes
-over those of one that was killed.
+They have the keys of the texts' vectors. A pack is staged after every few thousand texts, and the next run takes over
+the packs of a killed one.
 """
 
 from collections.abc import Callable, Iterator
@@ -25,15 +25,15 @@ from docmill.tasks.work.batch.embed import unvectored
 
 _COLUMNS = [*KEYS, "text", "context", "unread", "parts", "phrasings"]
 _TEXTS_A_PACK = 2_048
-"""Texts between two packs: what a killed run loses, minutes of work for a CPU; and 32 packs hold most stores."""
+"""Texts in a pack: a killed run loses at most minutes of CPU work, and 32 packs are enough for most stores."""
 
 
 def learned_packs(
     run: Path, base: StoredSnapshot | None, chunks: Rows, name: str, log: Callable[[str], None]
 ) -> tuple[StoredFile, ...]:
-    """Return the packs of a snapshot with these new chunks, after making what is due by the model of the settings.
+    """Return the packs of a snapshot with these new chunks, after computing missing terms.
 
-    `run` is the folder of the run in staging.
+    `run` is the run's folder in staging, `name` the configured model.
     """
     root, model = run.parent.parent, PackModel(full_name(name), sparse_space(name))
     kept = packs_by(base, SPARSE_VECTORS, model)
@@ -47,7 +47,7 @@ def learned_packs(
 
 
 def lack_terms(base: StoredSnapshot | None, name: str) -> bool:
-    """Return whether a snapshot lacks learned terms by the model of the settings, or has others."""
+    """Return whether a snapshot lacks learned terms of the configured model, or has those of another."""
     before = base.snapshot.artifacts.get(SPARSE_VECTORS, ()) if base else ()
     if base is None or not name:
         return bool(before)
@@ -57,13 +57,13 @@ def lack_terms(base: StoredSnapshot | None, name: str) -> bool:
 
 
 def _staged(root: Path, model: PackModel) -> list[Path]:
-    """Return the staged packs by a model, those of killed runs included."""
+    """Return the staged packs of a model, including those of killed runs."""
     found = staging.staged_packs(root, SPARSE_VECTORS)
     return [path for path in found if model_of_pack(path, SPARSE_VECTORS).space == model.space]
 
 
 def _lacking(base: StoredSnapshot, held: Packs) -> Iterator[StoredFile]:
-    """Yield the files of a snapshot's chunks of which some have no learned terms."""
+    """Yield the files of a snapshot's chunks in which some chunks have no learned terms."""
     for piece in base.pieces("chunks"):
         if held.missing(vector_keys(read_stored_file(base.root, piece, list(KEYS)))):
             yield piece
