@@ -1,4 +1,4 @@
-"""Splitter: a strategy, ours or that of a plugin."""
+"""Splitter: a strategy, built in or from a plugin."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, is_dataclass
@@ -12,24 +12,24 @@ from docmill.tasks.split.spans.span import Span
 if TYPE_CHECKING:
     from docmill.tasks.split.parts.part import Part
 
-_SHOWN = 40  # characters of a text in a message, enough to find it by
+_SHOWN = 40  # characters of a text in a message, enough to find it
 
 
 @dataclass(frozen=True, slots=True)
 class Splitter:
     """A strategy; raise `version` whenever `split` returns different spans.
 
-    `split(part, options)` returns spans in order. The part may be a region of the document. The spans cover all of it
-    that is not blank, front matter or furniture. Each has at most `options.size` tokens, where token counts are
-    additive. Slow packages are imported inside `split`, and tokens are counted by `part.tokens` only.
+    `split(part, options)` returns spans in order. The part may be a region of the document. The spans cover all of its
+    text except blanks, front matter and furniture. Each has at most `options.size` tokens, counted additively. Slow
+    packages are imported inside `split`, and tokens are counted only by `part.tokens`.
 
     `asks` names the model that a strategy needs: "vectors" of the embedding model, or "replies" of a language model.
-    The strategy gets them from `part.lookup`, and uses a simpler strategy while they are missing. If rows should name
-    that simpler strategy, `judged` returns the same spans with the name of the strategy that made them.
+    The strategy gets them from `part.lookup`, and uses a simpler strategy while they are missing. If rows should record
+    that, `judged` returns the same spans with the name of the strategy that made them.
 
-    `role` names its chunks if there are `levels` of further chunks below them. `lead(part)` returns what the context of
-    a chunk should say besides its headings, such as the question that it answers. A strategy that `crosses` is called
-    once for neighbouring regions with the same route.
+    `role` names its chunks if there are further `levels` of chunks below them. `lead(part)` returns what the context of
+    a chunk says besides its headings, such as the question that it answers. A strategy that `crosses` is called once
+    for neighbouring regions with the same route.
     """
 
     name: str
@@ -51,7 +51,7 @@ class Splitter:
 class SplitterPlugin(Protocol):
     """A way to split text into chunks: an entry point of the group `docmill.splitters`, whose name is the strategy.
 
-    The entry point leads to an object with these members, or to a class that is called without arguments.
+    The entry point refers to an object with these members, or to a class that is called without arguments.
 
     Attributes:
         version: Raise it whenever `split` returns other spans. Together with the version of the distribution, it is
@@ -79,7 +79,7 @@ class SplitterPlugin(Protocol):
 
 
 def splitter_of_plugin(origin: Origin, plugin: SplitterPlugin) -> Splitter:
-    """Return the splitter of a plugin, whose failures and wrong spans reject the document and name the plugin."""
+    """Return the splitter of a plugin; if it fails or gives wrong spans, it rejects the document and is named."""
     if not (isinstance(plugin.options, type) and issubclass(plugin.options, Options) and is_dataclass(plugin.options)):
         raise TypeError(f"its options must be a dataclass that extends docmill.plugins.Options, got {plugin.options!r}")
 
@@ -90,7 +90,7 @@ def splitter_of_plugin(origin: Origin, plugin: SplitterPlugin) -> Splitter:
 
 
 def _checked(part: "Part", spans: Iterable[tuple[int, int]]) -> Iterator[Span]:
-    """Yield the spans of a part; raise `ValueError` where they leave it, go back, or leave out some of its text."""
+    """Yield the spans of a part; raise `ValueError` if they leave it, are out of order, or miss some of its text."""
     before, reached = part.start, part.start
     for start, end in spans:
         if not before <= start < end <= part.end:
@@ -102,7 +102,7 @@ def _checked(part: "Part", spans: Iterable[tuple[int, int]]) -> Iterator[Span]:
 
 
 def _check_gap(part: "Part", start: int, end: int) -> None:
-    """Raise `ValueError` where a gap between spans holds more than white space, front matter and furniture."""
+    """Raise `ValueError` if a gap between spans contains more than white space, front matter and furniture."""
     for element in part.index.left_out.within(start, end):
         _check_blank(part.text, start, element.start_char)
         start = max(start, element.end_char)

@@ -12,11 +12,11 @@ from docmill.tasks.split.splitter import Splitter, SplitterPlugin, splitter_of_p
 
 _HERE = "docmill.tasks.split."
 _READ: Mapping[str, Callable[[str], Any]] = {"lead": late, "judged": late, "levels": named}
-"""How those parts of a strategy are read that are given by their place."""
+"""How to load those properties of a strategy that are given by dotted name."""
 
 
 def _own(name: str, version: int, options: str, split: str, **more: Any) -> tuple[str, Callable[[], Splitter]]:
-    """Return the name of a strategy of ours and what makes it, given where its options and its functions are."""
+    """Return the name of a built-in strategy and its loader, given the dotted names of its options and functions."""
 
     def load() -> Splitter:
         given = {key: _READ[key](_HERE + value) if key in _READ else value for key, value in more.items()}
@@ -68,7 +68,7 @@ SPLITTERS: Registry[Splitter] = Registry(
 def options_of(strategy: str, values: Mapping[str, Any]) -> Options:
     """Return a strategy's options; raise ConfigError for an unknown option or an invalid value."""
     kind = SPLITTERS[strategy].options
-    # Before the call: a TypeError of Python's would not tell which names there are.
+    # Checked before the call, because Python's TypeError would not list the valid names.
     names = [field.name for field in fields(kind)]
     for name in values:
         if name not in names:

@@ -1,4 +1,4 @@
-"""Chat: turns grouped by time and speaker; a turn is cut only if it alone is too long.
+"""Chat: turns grouped by time and speaker; a turn is cut only if it is too long by itself.
 
 A gap in time starts a new conversation, as in Elsner and Charniak, "You talking to me?" (ACL 2008).
 """
@@ -26,7 +26,7 @@ _TURN = re.compile(
 
 
 class Turn(NamedTuple):
-    """An uninterrupted message of one speaker: its start, the speaker, and the time in seconds, or None."""
+    """An uninterrupted message of one speaker: its start, the speaker, and the time in seconds or None."""
 
     start: int
     speaker: str
@@ -34,7 +34,7 @@ class Turn(NamedTuple):
 
 
 def split_chat(part: Part, options: Conversation) -> list[Span]:
-    """Return spans of at most `options.size` tokens, of whole turns. Turns of the same speaker are joined first."""
+    """Return spans of at most `options.size` tokens, made of whole turns; turns of one speaker are joined first."""
     marks, before = list[UnitStart](), None
     for turn in turns(part):
         marks.append(UnitStart(turn.start, _seam(before, turn, options.gap * _SECONDS_A_MINUTE)))
@@ -51,7 +51,7 @@ def _seam(before: Turn | None, turn: Turn, gap: int) -> int:
 
 
 def turns(part: Part) -> Iterator[Turn]:
-    """Yield the turns found by the parser, else the lines that begin with a time or a name."""
+    """Yield the turns that the parser marked, else the lines that begin with a time or a name."""
     yield from [_turn(element) for element in part.elements if element.kind == "turn"] or _turns_in_lines(part)
 
 

@@ -1,7 +1,7 @@
-"""Code splitting: along the functions, classes and methods found by tree-sitter, then at statements.
+"""Code splitting: between the functions, classes and methods that tree-sitter finds, then between statements.
 
-After cAST (Zhang et al. 2025), which splits large nodes of the syntax tree and merges small siblings. Here, comments
-and decorators stay with what they describe, and the end of a definition never joins what follows it.
+After cAST (Zhang et al. 2025), which splits large nodes of the syntax tree and merges small siblings. In addition,
+comments and decorators stay with what they describe, and the end of a definition never joins what follows it.
 """
 
 import re
@@ -24,19 +24,19 @@ if TYPE_CHECKING:
     from tree_sitter import Node
 
 _DEEPEST = 8
-"""Definitions nested less deeply than this have looser seams, so that methods are joined before classes.
+"""Up to this depth, shallower definitions have looser seams, so that methods are joined before classes.
 
 `HEADING` plus this must stay below `BARRIER`.
 """
 _SHALLOW = 4
-"""Statements nested less deeply than this have looser seams.
+"""Up to this depth, shallower statements have looser seams.
 
-Two seams for each level, with and without an empty line, just fit between `ITEM` and `BLOCK`.
+Two seams per level, with and without an empty line, just fit between `ITEM` and `BLOCK`.
 """
 _MOST_NESTED = 40
-"""The maximum depth to which a syntax tree is split; deeper code is cut between lines.
+"""The maximum depth to which a syntax tree is followed; deeper code is cut between lines.
 
-It bounds the recursion on hostile code.
+It limits recursion on hostile code.
 """
 _BLANK_LINE = re.compile(r"(?:\n|\r)[ \t]*\r?\n[ \t]*\Z")
 _LOOK_BACK = 200  # characters before a node, besides its indentation, that are searched for an empty line
@@ -49,7 +49,7 @@ _LEADING = frozenset(_LEADING_KINDS.split())
 
 
 class Item(NamedTuple):
-    """A node at the start of its line: its start, and the seam before it."""
+    """A node that begins its line: the node, its start, and the seam before it."""
 
     node: "Node"
     start: int
@@ -62,7 +62,7 @@ def split_code(part: Part, options: Code) -> list[Span]:
     pieces = list(with_leads(part.text, _pieces(part, room), part.headings, room))
 
     def whole(left: int, middle: int, right: int) -> bool:
-        """Return whether both sides are whole definitions, not the end or the start of one."""
+        """Return whether both sides consist of whole definitions."""
         seam = pieces[middle].seam
         ends = right + 1 == len(pieces) or pieces[right + 1].seam >= seam
         return ends and (left == 0 or pieces[left].seam >= seam)
@@ -88,7 +88,7 @@ def _code(part: Part, block: Block, seam: int, room: Room) -> Iterator[Piece]:
     element = next(part.index.outer.within(block.start, block.end))
     code = code_within(part.text, element)
     language = str(element.attributes.get("language", ""))
-    # Without the fence of a listing, which no grammar knows.
+    # Without the fence of a listing, which no grammar can parse.
     syntax = syntax_of(part.text[slice(*code)], language)
     definitions = definitions_of(part.text[slice(*code)], language)
     if syntax is None or definitions is None or room.fits(block.start, block.end):
@@ -115,7 +115,7 @@ class _Reader:
         self._starts = starts
 
     def pieces(self, node: "Node", span: Span, seam: int, depth: int) -> Iterator[Piece]:
-        """Yield the pieces of a node that is too long; `span` includes the text up to the next node."""
+        """Yield the pieces of a node that is too long; `span` extends to the start of the next node."""
         items = self._items(node, depth) if depth < _MOST_NESTED else []
         starts = [*(item.start for item in items), span.end]
         for head in cut(self.text, Span(span.start, starts[0]), seam, ()):
@@ -139,14 +139,14 @@ class _Reader:
         return list(self._seams(found, head, depth))
 
     def _lines(self, node: "Node") -> list["Node"]:
-        """Return the outermost nodes inside a node that begin their lines, without the one that begins with it."""
+        """Return the outermost descendants that begin a line, without any that begins at the node's own start."""
         found: list[Node] = []
         open_ = list(reversed(node.children))
         while open_:
             child = open_.pop()
             if child.start_byte > node.start_byte and child.is_named and self._begins_line(child):
                 found.append(child)
-            # Only what goes over several lines can hold a node that begins one.
+            # Only a node of several lines can contain a node that begins one.
             elif child.end_point.row > child.start_point.row:
                 open_ += reversed(child.children)
         return found
@@ -160,7 +160,7 @@ class _Reader:
         return self._origin + self._syntax.place(node.start_byte)
 
     def _seams(self, nodes: list["Node"], head: int, depth: int) -> Iterator[Item]:
-        """Yield nodes with the seams before them; `head` is the byte at which the owner of this body begins."""
+        """Yield nodes with the seams before them; `head` is the byte at which the body begins, or else the node."""
         led = after_definition = False
         inside = depth == 0
         for number, node in enumerate(nodes):
@@ -182,14 +182,14 @@ class _Reader:
         return _BLANK_LINE.search(self.text, max(0, start - _LOOK_BACK), start) is not None
 
     def _leads(self, node: "Node", nodes: list["Node"], number: int) -> bool:
-        """Return whether a node is a comment, decorator or the like that belongs to the next one."""
+        """Return whether a node is a comment, decorator or the like that belongs to the next node."""
         if number + 1 == len(nodes) or not (node.type in _LEADING or "comment" in node.type):
             return False
-        # A comment that an empty line follows is about what is above it, or about the file.
+        # A comment followed by an empty line is about what is above it, or about the file.
         return node.type == "access_specifier" or not self._blank_before(self._place(nodes[number + 1]))
 
     def _defines(self, nodes: list["Node"], number: int) -> bool:
-        """Return whether a node is a definition, or belongs to one that follows."""
+        """Return whether a node is a definition or leads to one."""
         # A comment above a definition counts as its beginning.
         while self._leads(nodes[number], nodes, number):
             number += 1

@@ -28,25 +28,25 @@ _NESTED = re.compile(
     r"|\((?P<letter>[a-zA-Z]|\d{1,2}|[ivxlc]{2,5})\)|(?P<capital>[A-Z])\.[ \t])"
 )
 _ALONE = re.compile(_LEAD + r"(?P<dotted>\d{1,3}(?:\.\d{1,3}){1,5})\.?\s*\Z|" + _LEAD + r"\d{1,3}\.\s*\Z")
-"""A number on a line of its own: a narrow column of numbers beside their clauses, or a paragraph of its own."""
+"""A number on a line of its own: in a narrow column next to the clauses, or as a paragraph."""
 _DEFINITION = re.compile(
     _LEAD + r"[\"“][^\"”\n]{1,80}[\"”],?[ \t]+(?:shall |will )?(?:means?|includes?|has the meaning|refers)\b"
 )
 _WORD = re.compile(r"\S")
 _DEEPEST = 8
-"""The depth of (ii), which is below (a), definitions and 1.1.1.1.1.1. Each depth has a seam of its own above `ITEM`."""
+"""The depth of (ii), below (a), definitions and 1.1.1.1.1.1. Each depth has its own seam above `ITEM`."""
 _HEADINGS = 10
-"""Subtracted from a heading's level to get its depth: greater than the deepest level, so that all headings come first.
-"""
-_LONGEST_NAME = 80  # characters of a clause's name in the contexts of its parts; several names have to fit there
-_LONGEST_HEADING = 120  # characters; a longer line under a number is the text of the clause, and can stand alone
+"""Subtracted from a heading's level to get its depth. It exceeds the deepest level, so that headings come before all
+clauses."""
+_LONGEST_NAME = 80  # characters of a clause's name in the contexts of its parts, where several names must fit
+_LONGEST_HEADING = 120  # characters; a longer line under a number is the clause's text, and can be a chunk by itself
 
 
 @dataclass(frozen=True, slots=True)
 class Clause:
-    """The start of a clause, its depth, and its first words. A heading has a depth below 0 and no words here.
+    """The start of a clause, its depth, and its first words. Headings have a depth below 0 and no words here.
 
-    `below` is where the words of a clause begin whose number stands on a line of its own.
+    If the number is on a line of its own, `below` is where the words of the clause begin.
     """
 
     start: int
@@ -56,7 +56,7 @@ class Clause:
 
 
 def split_legal(part: Part, options: Legal) -> list[Span]:
-    """Return spans of at most `options.size` tokens, none across the start of a clause of the highest level."""
+    """Return spans of at most `options.size` tokens; none crosses the start of a top-level clause."""
     marks: list[UnitStart] = []
     before = Clause(part.end, 0, "")
     for clause in clauses(part):
@@ -71,7 +71,7 @@ def split_legal(part: Part, options: Legal) -> list[Span]:
 
 
 def _below_titles(part: Part, known: set[int]) -> list[UnitStart]:
-    """Return the starts of the texts below headings, which stay with them, but for those of clauses."""
+    """Return the starts of texts below headings, which stay with the headings, except for clauses."""
     ends = [element.end_char for element in part.elements if element.kind == "title" and element.end_char < part.end]
     found = (_WORD.search(part.text, end, part.end) for end in ends)
     places = (match.start() for match in found if match)
@@ -96,7 +96,7 @@ def clauses(part: Part) -> Iterator[Clause]:
 
 
 def _below_its_number(part: Part, start: int, place: int, depth: int) -> Iterator[Clause]:
-    """Yield the clause whose number stands on its own line, if words follow it."""
+    """Yield a clause whose number is on its own line, if words follow."""
     if (below := _words_below(part, place)) >= 0:
         yield Clause(start, depth, _named(part.text[start : below + _LONGEST_NAME]), below)
 
@@ -106,13 +106,13 @@ def _named(line: str) -> str:
 
 
 def _words_below(part: Part, place: int) -> int:
-    """Return where the words of a clause begin below its number; -1 if what follows is no word, but an amount."""
+    """Return where the words below a clause's number begin; -1 if an amount or the like follows instead."""
     found = _WORD.search(part.text, place, part.end)
     return found.start() if found and found[0].isalpha() else -1
 
 
 def _depth(line: str, of_number: int) -> int | None:
-    """Return the depth of the clause that a line starts, or None; `of_number` is the depth of a single number."""
+    """Return the depth of the clause that a line starts, or None; `of_number` is the depth of a plain number."""
     if _TOP.match(line) or _NUMBER.match(line):
         return 0 if _TOP.match(line) else of_number
     match = _NESTED.match(line)
@@ -126,7 +126,7 @@ def _depth(line: str, of_number: int) -> int | None:
 
 
 def clause_above(part: Part) -> Callable[[Span], str]:
-    """Return a function that names the clauses around the start of a span, outermost first."""
+    """Return a function that names the clauses in which a span begins, outermost first."""
     found = list(clauses(part))
     starts = [clause.start for clause in found]
     above: list[int] = []

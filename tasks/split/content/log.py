@@ -1,4 +1,4 @@
-"""Log: entries with their continuation lines, such as a stack trace, grouped by time window and size.
+"""Log: entries with their continuation lines, such as stack traces, grouped by time window and size.
 
 The windows have a fixed length, as in log analysis (Zhu et al., "Tools and Benchmarks for Automated Log Parsing",
 ICSE-SEIP 2019): they depend on the clock, not on the neighbouring entries.
@@ -24,7 +24,7 @@ _ENTRY = re.compile(
 
 
 def split_log(part: Part, options: Log) -> list[Span]:
-    """Return spans of at most `options.size` tokens. An entry is cut only if it is longer."""
+    """Return spans of at most `options.size` tokens; only a longer entry is cut."""
     marks, before = list[UnitStart](), None
     for start, window in _windows(part, options.window):
         marks.append(UnitStart(start, BLOCK if before is None or window == before else BARRIER))
@@ -33,9 +33,9 @@ def split_log(part: Part, options: Log) -> list[Span]:
 
 
 def _windows(part: Part, seconds: int) -> Iterator[tuple[int, int | None]]:
-    """Yield the start of each entry and its time window; an entry without a time has the window of the one before.
+    """Yield the start of each entry and its time window; an entry without a time has that of the previous entry.
 
-    If no line looks like an entry, each line is one, without a time.
+    If no line looks like an entry, each line is an entry without a time.
     """
     every = list(lines(part))
     entries = [(start, line) for start, line in every if _ENTRY.match(line)]

@@ -32,7 +32,7 @@ _ABOUT = ("from", "von", "date", "sent", "gesendet", "subject", "betreff")
 
 
 class _Line(NamedTuple):
-    """A line, its start, and the kind of the passage that it is in."""
+    """A line, its start, and the kind of its passage."""
 
     start: int
     text: str
@@ -40,7 +40,7 @@ class _Line(NamedTuple):
 
 
 class MailPassage(NamedTuple):
-    """Consecutive lines of one kind, `header`, `new` or `quoted`, and their start; `said` names the author."""
+    """Consecutive lines of one kind, `header`, `new` or `quoted`, with their start; `said` names the author."""
 
     start: int
     kind: str
@@ -69,18 +69,18 @@ def passages(part: Part) -> Iterator[MailPassage]:
 
 
 def _letter(headers: Iterable[_Line]) -> str:
-    """Return the headers that tell who wrote a mail, when, and about what."""
+    """Return the headers that say who wrote a mail, when, and about what."""
     named = ((_HEADER.match(line.text), line.text.strip()) for line in headers)
     return " | ".join(text for match, text in named if match and match[1].lower() in _ABOUT)
 
 
 def _with_kinds(part: Part) -> Iterator[_Line]:
-    """Yield the lines with their kinds. A blank line has the kind of the line before it."""
+    """Yield the lines with their kinds; a blank line has the kind of the line above."""
     subjects = _subjects(part)
     kind, after_blank, original = "", True, False
     for start, line in lines(part):
         begins = start in subjects or _ENVELOPE.match(line) is not None
-        # Everything after "-----Original Message-----" is quoted, including headers, until another mail begins.
+        # Everything after "-----Original Message-----" is quoted, even headers, until another mail begins.
         original = not begins and (original or _ORIGINAL.match(line) is not None)
         blank = not line.strip()
         if not (blank and kind):
@@ -90,12 +90,12 @@ def _with_kinds(part: Part) -> Iterator[_Line]:
 
 
 def _subjects(part: Part) -> set[int]:
-    """Return the starts of the subjects marked by the parser; a mail begins with its subject."""
+    """Return the starts of the subjects that the parser marked; each mail begins with its subject."""
     return {element.start_char for element in part.elements if element.kind == "title" and element.level == 1}
 
 
 def _kind(line: str, before: str, after_blank: bool) -> str:
-    """Return the kind of a line, given the kind of the line before it and whether that is blank."""
+    """Return the kind of a line, given the kind of the previous line and whether that is blank."""
     if _QUOTED.match(line) or _WROTE.match(line):
         return "quoted"
     if before in ("", "header") and _HEADER.match(line):
@@ -106,7 +106,7 @@ def _kind(line: str, before: str, after_blank: bool) -> str:
 
 
 def who_wrote(part: Part) -> Callable[[Span], str]:
-    """Return a function that gives author and subject of the passage around the start of a span."""
+    """Return a function that gives author and subject of the passage in which a span begins."""
     found = list(passages(part))
     starts = [passage.start for passage in found]
 

@@ -1,4 +1,4 @@
-"""Pages and slides: one chunk each if it fits; small ones can be merged, large ones are cut along their structure.
+"""Pages and slides: one chunk each if it fits; small ones can be merged, and large ones are cut by their structure.
 
 One page a chunk did best in NVIDIA's comparison of chunking strategies ("Finding the Best Chunking Strategy", 2025).
 """
@@ -21,12 +21,12 @@ _RULE = re.compile(r"[ \t]{0,3}(?:-{3,}|\*{3,}|_{3,})[ \t]*$")
 
 
 def split_pages(part: Part, options: Page) -> list[Span]:
-    """Return spans of at most `options.size` tokens, none across pages except small ones."""
+    """Return spans of at most `options.size` tokens; only small pages share one."""
     return _split(part, page_starts(part), options)
 
 
 def split_slides(part: Part, options: Slides) -> list[Span]:
-    """Return spans of at most `options.size` tokens, none across slides except small ones."""
+    """Return spans of at most `options.size` tokens; only small slides share one."""
     return _split(part, slide_starts(part), options)
 
 
@@ -36,7 +36,7 @@ def page_starts(part: Part) -> list[int]:
 
 
 def _numbered_pages(part: Part) -> list[int]:
-    """Return the start of the first element on each page but the first page."""
+    """Return the start of the first element on each page, except the first page."""
     paged = [element for element in part.elements if element.page]
     return [element.start_char for before, element in pairwise(paged) if element.page != before.page]
 
@@ -50,7 +50,7 @@ def _after_feeds(part: Part) -> list[int]:
 
 
 def slide_starts(part: Part) -> list[int]:
-    """Return the starts of slides: pages, else text after rules, else the highest heading level with two headings."""
+    """Return the starts of slides: pages, else texts after rules, else the highest heading level that has two."""
     return page_starts(part) or _after_furniture(part) or _at_rules(part) or _at_headings(part)
 
 
@@ -68,7 +68,7 @@ def _at_rules(part: Part) -> list[int]:
 
 
 def _at_headings(part: Part) -> list[int]:
-    """Return the starts of headings of the highest level with two or more; a single one above is the talk's title."""
+    """Return the starts of the headings of the highest level that has two; a single one above is the talk's title."""
     titles = [element for element in part.elements if element.kind == "title"]
     levels = sorted(element.level for element in titles)
     level = next((a for a, b in pairwise(levels) if a == b), 0)
@@ -77,17 +77,17 @@ def _at_headings(part: Part) -> list[int]:
 
 def _split(part: Part, starts: Sequence[int], options: Page) -> list[Span]:
     room = Room(part.tokens, options.size)
-    # Two breaks in a row are one, and a break at an end of the part divides nothing.
+    # Two breaks in a row are one, and a break at either end of the part divides nothing.
     places = sorted({place for place in starts if part.start < place < part.end})
     pieces = list(_pieces(part, [part.start, *places, part.end], room))
     return merge(part.text, pieces, room, _small_pages(pieces, places, Room(part.tokens, options.small)))
 
 
 def _pieces(part: Part, bounds: Sequence[int], room: Room) -> Iterator[Piece]:
-    """Yield the pieces of each page. Only the first piece of a page has the seam of a heading."""
+    """Yield the pieces of each page; only the first piece of a page has the seam of a heading."""
     for start, end in pairwise(bounds):
         for number, piece in enumerate(structure_pieces(part.within(start, end), room)):
-            # A heading within a page must not look like the beginning of one.
+            # A heading within a page must not look like the start of a page.
             inner = min(piece.seam, HEADING - 1) if piece.seam < BARRIER else BARRIER
             yield piece._replace(seam=inner if number else HEADING)
 
@@ -96,7 +96,7 @@ def _small_pages(pieces: Sequence[Piece], places: Sequence[int], small: Room) ->
     starts = [piece.start for piece in pieces]
 
     def page(i: int) -> tuple[int, int]:
-        """Return the first and the last piece of the page that a piece is on."""
+        """Return the first and the last piece on the same page as a piece."""
         number = bisect_right(places, starts[i])
         first = bisect_left(starts, places[number - 1]) if number else 0
         last = bisect_left(starts, places[number]) - 1 if number < len(places) else len(pieces) - 1

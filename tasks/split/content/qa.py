@@ -1,7 +1,7 @@
 """Questions and answers: pairs stay whole. If an answer is too long, the context of each part repeats the question.
 
-Questions are recognised by the parser, as headings that ask, as lines that begin with "Q:" or ask in bold type, and in
-tables with a column of questions. One pair is one chunk, as in retrieval over FAQs (Sakata et al., SIGIR 2019).
+Questions are those that the parser marked, headings that ask, lines that begin with "Q:" or ask in bold, and tables
+with a column of questions. One pair is one chunk, as in retrieval over FAQs (Sakata et al., SIGIR 2019).
 """
 
 import re
@@ -29,15 +29,13 @@ _ASKS = re.compile(
 )
 _CELL = re.compile(r"(?<!\\)\|")
 _LONGEST_QUESTION = 400
-"""The maximum characters of a line that count as its question.
+"""The most characters of a line that count as its question.
 
-A longer one is a question with its answer in the same line; the context of each part of that answer would be all
-answer.
-"""
+A longer line is a question with its answer; the context of each part of that answer would contain mostly the answer."""
 
 
 class QuestionSpan(NamedTuple):
-    """The span of a question, the start of its words, and whether the headings of the chunk already name it."""
+    """The span of a question, the start of its words, and whether the chunk's headings already contain it."""
 
     start: int
     end: int
@@ -61,16 +59,16 @@ def split_pairs(part: Part, options: Pairs) -> list[Span]:
 
 
 def _cut(text: str, unit: Piece, room: Room, ends: dict[int, int]) -> Iterator[Piece]:
-    """Yield a unit, or its question and the parts of its answer. The first part fits together with the question."""
+    """Yield a unit, or its question and the parts of its answer; the question and the first part fit one chunk."""
     question = _head(text, unit, ends)
     left = room.tokens - room.measure.count(*question)
     answer = trim(text, question.end, unit.end)
-    # Where the question takes more than half of the room, repeating it would leave parts of a few words.
+    # If the question takes more than half of the room, repeating it would leave parts of only a few words.
     if room.fits(unit.start, unit.end) or question.end == question.start or left < room.tokens / 2:
         yield from fit(text, unit, room, (prose_cuts,))
     else:
         yield Piece(*question, unit.seam)
-        # Less room than the rest: the first part shares its chunk with the question.
+        # Less room for all parts, so that the first part fits one chunk together with the question.
         yield from fit(text, Piece(*answer, GLUE), Room(room.measure, left - 1), (prose_cuts,))
 
 
@@ -86,14 +84,14 @@ def _head(text: str, unit: Piece, ends: dict[int, int]) -> Span:
 def _marks(part: Part, asked: Sequence[QuestionSpan], seam: int) -> list[UnitStart]:
     """Return the starts of pairs and other sections.
 
-    An empty heading stays with the question or lower section after it. A table under a question is its answer; a table
-    of questions begins a section.
+    An empty heading stays with the question or lower section after it. A table below a question is its answer; a table
+    of questions starts a section.
     """
     titles = {e.start_char: e for e in part.elements if e.kind == "title"}
     own = {question.start for question in asked}
     tables = {e.start_char for e in part.elements if e.kind == "table" and asking_column(e) >= 0}
     places = sorted(own | tables | titles.keys())
-    # The heading directly above a place, if the mark before the place is a heading.
+    # For each place, the heading directly above it, if the mark before it is a heading.
     above = [None, *(titles.get(place) for place in places)]
     return [
         UnitStart(place, seam)
@@ -103,9 +101,9 @@ def _marks(part: Part, asked: Sequence[QuestionSpan], seam: int) -> list[UnitSta
 
 
 def _stays_with(text: str, above: Element, asks: bool, place: int, title: Element | None) -> bool:
-    """Return whether a heading has nothing under it and belongs to what follows, which may be a `title`.
+    """Return whether a heading is empty and belongs to what follows, which may be a `title`.
 
-    A heading that `asks` does not belong to a section of its own level: it is a question without an answer.
+    A heading that `asks` does not belong to a section of the same level: it is a question without an answer.
     """
     if text[above.end_char : place].strip():
         return False
@@ -118,19 +116,19 @@ def questions(part: Part) -> list[QuestionSpan]:
     found += [*_headings(part), *_lines(part), *_rows(part)]
     kept: list[QuestionSpan] = []
     for question in sorted(found):
-        # A heading that asks can be found as a heading and as a line.
+        # A heading that asks can be found both as a heading and as a line.
         if not kept or question.start >= kept[-1].end:
             kept.append(question)
     return kept
 
 
 def _headings(part: Part) -> Iterator[QuestionSpan]:
-    """Yield the headings of the level at which most headings are questions."""
+    """Yield the headings of the level that has the most questions."""
     titles = [element for element in part.elements if element.kind == "title"]
     levels = Counter(
         e.level for e in titles if _asks(str(e.attributes.get("text") or part.text[e.start_char : e.end_char]))
     )
-    # Of two levels with as many questions the deeper one: the other holds the groups of these questions.
+    # If two levels have as many questions, take the deeper one: the other one groups these questions.
     level = max(levels, key=lambda one: (levels[one], one), default=0)
     yield from (QuestionSpan(e.start_char, e.end_char, e.start_char, True) for e in titles if e.level == level)
 
@@ -153,7 +151,7 @@ def _rows(part: Part) -> Iterator[QuestionSpan]:
 
 
 def _asking_rows(text: str, table: Span, column: int) -> Iterator[QuestionSpan]:
-    """Yield the questions in a column of a table; the first one begins with the header of the table."""
+    """Yield the questions in a table column; the first one starts at the table's header."""
     rows = [start for start, _ in table_rows(text, table)][1:]
     for number, (start, stop) in enumerate(pairwise([*rows, table.end])):
         bars = [match.start() for match in islice(_CELL.finditer(text, start, stop), column + 2)]
@@ -162,14 +160,14 @@ def _asking_rows(text: str, table: Span, column: int) -> Iterator[QuestionSpan]:
 
 
 def asking_column(table: Element) -> int:
-    """Return the number of the column with questions, if another one has answers, else -1."""
+    """Return the index of the column of questions, if another column has answers, else -1."""
     header = [str(cell) for cell in (table.attributes.get("cells") or [[]])[0]]
     asking = [i for i, cell in enumerate(header) if QUESTIONS.fullmatch(cell)]
     return asking[0] if asking and any(ANSWERS.fullmatch(cell) for cell in header) else -1
 
 
 def question_asked(part: Part) -> Callable[[Span], str]:
-    """Return a function that gives the question above the start of a span, unless the headings already name it."""
+    """Return a function that gives the question above a span's start, unless the headings already contain it."""
     found = questions(part)
     starts = [question.start for question in found]
     titles = [element.start_char for element in part.elements if element.kind == "title"]
@@ -179,7 +177,7 @@ def question_asked(part: Part) -> Callable[[Span], str]:
         if number < 0 or found[number].told or span.start < found[number].end:
             return ""
         under = bisect_right(titles, span.start) - 1
-        # A heading below the question begins something else.
+        # A heading below the question starts another topic.
         if under >= 0 and titles[under] > found[number].start:
             return ""
         return " ".join(part.text[found[number].words : found[number].end].strip(" |*_#>\t").split())

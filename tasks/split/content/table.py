@@ -1,7 +1,7 @@
 """Table: groups of whole rows; the context of each group repeats the table's header.
 
-Like chonkie's TableChunker and the row groups of Parquet. A row is cut, first between cells, only if it alone is too
-long.
+Like chonkie's TableChunker and the row groups of Parquet. A row is cut, first between cells, only if it is too long by
+itself.
 """
 
 import re
@@ -19,15 +19,15 @@ from docmill.tasks.split.spans.span import Span
 
 _SMALL = Structure().small
 WIDEST_HEADER = 128
-"""Tokens of a header up to which contexts name it, though it is longer than they usually are: half of a small model's
-limit. With less, the rows of wide tables lose the names of their columns; with more, these outweigh the rows."""
+"""The longest header, in tokens, that contexts repeat although it exceeds their usual length: half of a small model's
+limit. With less, the rows of wide tables lose their column names; with more, the names outweigh the rows."""
 _USUAL_HEADER, _BESIDE_HEADER = 44, 30
-"""Tokens of a header from which rows have less room, so that both fit the model, and how many of them cost none."""
+"""Tokens of a header above which rows get less room, so that both fit the model, and how many of them are free."""
 _CELL = re.compile(r"(?<!\\)\|[ \t]*")
 
 
 def split_rows(part: Part, options: Rows) -> list[Span]:
-    """Return spans of at most `options.size` tokens; a table shares a chunk only with its headings and its caption."""
+    """Return spans of at most `options.size` tokens; a table shares a chunk only with its headings and caption."""
     room = Room(part.tokens, options.size)
     pieces = list(_pieces(part, room, options.rows))
     return merge(part.text, pieces, room, _small_sections(part, pieces))
@@ -64,7 +64,7 @@ def _pieces(part: Part, room: Room, most: int) -> Iterator[Piece]:
 
 
 def _beside_header(part: Part, table: Block, room: Room) -> Room:
-    """Return the room for the rows of a table: less where a long header will stand in their contexts."""
+    """Return the room for the rows of a table: less if their contexts will contain a long header."""
     (element,) = part.index.outer.within(table.start, table.start + 1)
     names = column_names(element.attributes.get("cells") or [[]], element.attributes.get("header_rows", 1))
     needed = part.tokens.counter.count(in_line(names))
@@ -74,13 +74,13 @@ def _beside_header(part: Part, table: Block, room: Room) -> Room:
 
 
 def in_line(names: Sequence[str]) -> str:
-    """Return the names of columns in one line, as contexts say them."""
-    # A bar within a cell would look like the next column.
+    """Return column names in one line, as contexts show them."""
+    # A bar within a cell would look like a column border.
     return " | ".join(" ".join(str(name).replace("|", "/").split()) for name in names if str(name).strip())
 
 
 def _filled(text: str, rows: Sequence[Piece], room: Room) -> Iterator[Piece]:
-    """Yield groups of rows that fill a smaller room than other text has; no two of them are joined."""
+    """Yield groups of rows that fill a room smaller than that of other text; no two of them are joined."""
     for number, span in enumerate(merge(text, rows, room)):
         yield Piece(*span, BARRIER if number else rows[0].seam)
 
@@ -90,7 +90,7 @@ def _barred(pieces: list[Piece], barred: bool) -> list[Piece]:
 
 
 def _named(part: Part, pieces: list[Piece], before: Block, table: Block, room: Room) -> Piece | None:
-    """Return the headings and caption above a table as one piece, or None. They are the last of `pieces`."""
+    """Return the headings and the caption above a table as one piece, or None; it replaces the last of `pieces`."""
     if not (pieces and _is_name(part, before, table, pieces[-1])):
         return None
     first = last = len(pieces) - 1
@@ -123,7 +123,7 @@ def _rows(text: str, table: Block, room: Room, most: int, named: Piece | None) -
 
 
 def _grouped(cuts: list[tuple[int, int]], most: int) -> list[tuple[int, int]]:
-    """Return the starts of rows. The seam after each `most` rows is never closed."""
+    """Return the starts of rows; after each `most` rows, the seam is a barrier."""
     found, rows = list[tuple[int, int]](), 1
     for place, seam in cuts:
         rows += seam > GLUE
@@ -134,9 +134,9 @@ def _grouped(cuts: list[tuple[int, int]], most: int) -> list[tuple[int, int]]:
 
 
 def _whole_rows(text: str, span: Span, named: Piece | None, cuts: list[tuple[int, int]], room: Room) -> Iterator[Piece]:
-    """Yield the rows; the first one includes the header if both fit with the table's headings and caption.
+    """Yield the rows; the first one includes the header if both fit together with the table's headings and caption.
 
-    Otherwise the header stays whole if it fits alone, and the first row may join it.
+    Otherwise the header stays whole if it fits by itself, and the first row may join it.
     """
     rows = [(place, weight) for place, weight in cuts if weight > GLUE]
     first = rows[0][0] if rows else span.end

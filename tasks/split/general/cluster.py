@@ -1,8 +1,8 @@
-"""Cluster splitting: the best grouping of small neighbouring pieces, by dynamic programming over their similarities.
+"""Cluster splitting: the best grouping of small neighbouring pieces by similarity, found by dynamic programming.
 
 After the ClusterSemanticChunker of Smith and Troynikov, Evaluating Chunking Strategies for Retrieval (Chroma, 2024):
-the value of a group is the sum of the similarities within it, less the mean of all. Here a group is limited by its
-tokens, and the mean comes from the sum of the vectors, so the work is linear in the length of the text.
+the value of a group is the sum of the similarities within it, each less the mean of all. Here the tokens of a group are
+limited, and the mean is computed from the sum of the vectors, so that the work is linear in the length of the text.
 """
 
 from collections.abc import Iterator, Sequence
@@ -24,9 +24,9 @@ from docmill.tasks.split.spans.sizing import Room
 from docmill.tasks.split.spans.span import Span
 
 _MOST_PIECES = 64
-"""The maximum pieces of a group.
+"""The maximum number of pieces in a group.
 
-It bounds the work for each piece; with fewer, very short pieces cannot fill a chunk.
+It bounds the work per piece; with fewer, very short pieces could not fill a chunk.
 """
 
 
@@ -62,16 +62,16 @@ def split_cluster(part: Part, options: Cluster) -> list[Span]:
 
 
 def group(vectors: Vector, pieces: Sequence[Piece], room: Room) -> list[tuple[int, int]]:
-    """Return the half-open runs of pieces that fit the room and have the greatest total value."""
+    """Return the half-open runs of pieces that fit the room and have the highest total value."""
     mean, best, choice = mean_similarity(vectors), np.zeros(len(pieces) + 1), list[int]()
-    worth = np.zeros(0)  # of the runs that end with the previous piece, by their first piece
+    worth = np.zeros(0)  # of the runs that end with the previous piece, by first piece
     low = 0
     for last, piece in enumerate(pieces):
         before = last - low
         low = max(low, last + 1 - _MOST_PIECES)
         while low < last and not room.fits(pieces[low].start, piece.end):
             low += 1
-        with np.errstate(invalid="ignore"):  # BLAS may raise the flag although all values are finite
+        with np.errstate(invalid="ignore"):  # BLAS may set the flag although all values are finite
             likeness = (vectors[low:last] @ vectors[last]).astype(np.float64) - mean
         worth = np.append(worth[before - (last - low) :] + 1 + 2 * np.cumsum(likeness[::-1])[::-1], 1.0)
         totals = best[low : last + 1] + worth
@@ -88,7 +88,7 @@ def _chosen(choice: Sequence[int]) -> Iterator[tuple[int, int]]:
 
 
 def mean_similarity(vectors: Vector) -> float:
-    """Return the mean cosine similarity of all pairs of two different rows; 0 if there is none."""
+    """Return the mean cosine similarity of all pairs of different rows; 0 if there are none."""
     count = len(vectors)
     if count < 2:
         return 0.0

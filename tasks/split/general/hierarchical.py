@@ -1,4 +1,4 @@
-"""Hierarchical: sections contain paragraphs, which contain sentences.
+"""Hierarchical: sections contain paragraphs, and paragraphs contain sentences.
 
 Search matches the small chunks and returns the large ones, after LlamaIndex's HierarchicalNodeParser with its
 AutoMergingRetriever, and LangChain's ParentDocumentRetriever.
@@ -39,19 +39,19 @@ class Hierarchical(Options):
 
 
 def split_sections(part: Part, options: Hierarchical) -> list[Span]:
-    """Return the sections, by headings, in parts of at most `options.size` tokens."""
+    """Return the sections, by headings, in spans of at most `options.size` tokens."""
     return split_structure(part, Structure(options.size, small=0))
 
 
 def split_paragraphs(part: Part, options: Hierarchical) -> list[Span]:
-    """Return paragraphs of at most `options.paragraph` tokens; a heading or an introduction stays with what follows."""
+    """Return paragraphs of at most `options.paragraph` tokens; headings and introductions stay with what follows."""
     room = Room(part.tokens, options.paragraph)
     pieces = [piece if piece.seam < BLOCK else piece._replace(seam=BARRIER) for piece in structure_pieces(part, room)]
     return merge(part.text, pieces, room)
 
 
 def split_single_sentences(part: Part, options: Hierarchical) -> list[Span]:
-    """Return each sentence, line of code or table row, in at most `options.paragraph` tokens."""
+    """Return each sentence, line of code or table row as a span of at most `options.paragraph` tokens."""
     if not options.sentences:
         return []
     room = Room(part.tokens, options.paragraph)

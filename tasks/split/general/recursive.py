@@ -1,6 +1,6 @@
-"""Recursive splitting: at the first separator, then the next for parts that are too long, then sentences and words.
+"""Recursive splitting: at the first separator, then at the next if a part is too long, then at sentences and words.
 
-After LangChain's RecursiveCharacterTextSplitter; the merge afterwards is not greedy from the left.
+After LangChain's RecursiveCharacterTextSplitter, but the merge afterwards is not greedy from the left.
 """
 
 import re
@@ -71,7 +71,7 @@ BEGINNINGS: dict[str, tuple[str, ...]] = {
 }
 _OTHER = (r"[^\W\d_]\w*[^;=\n]*[{(:]$",)
 _DESCRIBES = re.compile(r"[ \t]*(?:@\w|#(?!\s*(?:include|define|if|endif|pragma))|//|/\*|\*|--|;;|%|\[\w)")
-_MOST_LINES = 30  # of comments and decorators that stay with what follows; a longer block, like a licence, stands alone
+_MOST_LINES = 30  # of comments and decorators that stay with what follows; a longer block, such as a licence, is apart
 _ALIASES = {
     "py": "python",
     "js": "javascript",
@@ -84,10 +84,10 @@ _ALIASES |= {"sh": "shell", "bash": "shell", "rs": "rust", "kt": "kotlin", "c++"
 
 
 def beginnings(text: str, language: str, span: Span) -> Iterator[tuple[int, int]]:
-    """Yield the starts of lines at which code is cut, with seams between those of blocks and of headings.
+    """Yield the line starts at which code is cut, with seams between those of blocks and of headings.
 
-    They are the separators by language of LangChain's RecursiveCharacterTextSplitter, as beginnings of lines.
-    Comments and decorators directly above such a line stay with it.
+    These are the separators by language of LangChain's RecursiveCharacterTextSplitter, as line beginnings. Comments and
+    decorators directly above such a line stay with it.
     """
     for match in _beginning_of(language).finditer(text, *span):
         yield _with_what_describes(text, match.start(), span.start), HEADING - (match.lastindex or 1)
@@ -108,7 +108,7 @@ def _beginning_of(language: str) -> re.Pattern[str]:
     return re.compile("|".join(f"^({kind})" for kind in kinds), re.MULTILINE)
 
 
-_DEEPEST = 8  # level of headings with a seam of its own; more than nine would reach `BLOCK`
+_DEEPEST = 8  # level of headings with its own seam; more than nine would reach `BLOCK`
 _WORD = re.compile(r"\S")
 _BLANKS = r"[^\S\r\n]*"
 
@@ -119,7 +119,7 @@ def split_recursive(part: Part, options: Recursive) -> list[Span]:
     if room.fits(part.start, part.end):
         whole = trim(part.text, part.start, part.end)
         if whole.start < whole.end and not any(part.index.left_out.within(*whole)):
-            return [whole]  # what the merge would return, as it could close every seam
+            return [whole]  # what the merge would return, because it could close every seam
     pieces = _pieces(part, room, options)
     found = pieces if options.separators else with_leads(part.text, pieces, part.headings, room)
     return merge(part.text, list(found), room)
@@ -137,7 +137,7 @@ def _pieces(part: Part, room: Room, options: Recursive) -> Iterator[Piece]:
 
 
 def _by_content(part: Part) -> list[tuple[int, int]]:
-    """Return the starts of headings, of text after empty lines, and of parts of code in its language."""
+    """Return the starts of headings, of text after empty lines, and of parts of code by language."""
     marks = dict(cut_at("\n\n", BLOCK, part.text, Span(part.start, part.end)))
     end = -1  # end of the previous heading
     for element in part.elements:
@@ -145,7 +145,7 @@ def _by_content(part: Part) -> list[tuple[int, int]]:
             empty = part.start < end <= element.start_char and not part.text[end : element.start_char].strip()
             marks[element.start_char] = GLUE if empty else HEADING - min(max(1, element.level), _DEEPEST)
             end = element.end_char
-            if end < part.end:  # also where its text begins on the next line, or after several empty ones
+            if end < part.end:  # also if its text begins on the next line, or after several empty lines
                 marks |= dict.fromkeys((end, *(at for at in _blanks(part, end) if at in marks)), GLUE)
         elif element.kind == "code":
             span = Span(element.start_char, min(element.end_char, part.end))
@@ -154,7 +154,7 @@ def _by_content(part: Part) -> list[tuple[int, int]]:
 
 
 def _blanks(part: Part, start: int) -> range:
-    """Return the places of white space from one on, up to the end of the part."""
+    """Return the positions from `start` to the next non-space character, or to the end of the part."""
     text = _WORD.search(part.text, start, part.end)
     return range(start, text.start() if text else part.end)
 
@@ -167,10 +167,10 @@ def _cutters(separators: tuple[str, ...]) -> tuple[Cutter, ...]:
 @cache
 def _pattern(separator: str) -> re.Pattern[str]:
     pattern = re.escape(separator).replace("\\\n", rf"{_BLANKS}(?:\r\n?|\n)")
-    return re.compile(pattern.removeprefix(_BLANKS))  # the text before the first line end is trimmed anyway
+    return re.compile(pattern.removeprefix(_BLANKS))  # white space before the first line end is trimmed anyway
 
 
 def cut_at(separator: str, seam: int, text: str, span: Span) -> list[tuple[int, int]]:
-    """Return the cuts at a separator: before one that begins with white space, after any other."""
+    """Return the cuts at a separator: before it if it begins with white space, else after it."""
     side = 0 if separator[0].isspace() else 1
     return [(match.span()[side], seam) for match in _pattern(separator).finditer(text, *span)]

@@ -1,13 +1,13 @@
-"""Semantic splitting: between sentences whose vectors say that the subject changes.
+"""Semantic splitting: between sentences whose vectors show that the subject changes.
 
-Breakpoints after Greg Kamradt's semantic chunking and LangChain's SemanticChunker (percentile, standard deviation,
+Breakpoints are after Greg Kamradt's semantic chunking and LangChain's SemanticChunker (percentile, standard deviation,
 interquartile range of distances over buffered windows), the running mean and the centroid after semantic-router and
 chonkie. Between breaks, sentences are joined up to the size: first those of a paragraph, and among these the most
 similar neighbours. Similarity is that of the two sentences at a gap, so inserting a sentence changes two gaps.
 
-A break has to be the least similar of the gaps around it, as valleys are in TextTiling (Hearst, "TextTiling: segmenting
-text into multi-paragraph subtopic passages", 1997). Of all the gaps that a sentence is compared across, at most one is
-a break, so replacing a sentence moves at most one.
+A break must be the least similar of the gaps around it, like the valleys in TextTiling (Hearst, "TextTiling: segmenting
+text into multi-paragraph subtopic passages", 1997). Among all gaps whose comparison involves one sentence, at most one
+is a break, so replacing a sentence moves at most one.
 """
 
 from collections.abc import Callable, Sequence
@@ -30,12 +30,12 @@ from docmill.tasks.split.spans.sizing import Room
 from docmill.tasks.split.spans.span import Span
 
 _MAX_BUFFER = 20  # sentences; over more than a page, no change of subject stands out
-_WINDOW = 16  # gaps or sentences to compare with; over fewer, a single odd one counts as a change
+_WINDOW = 16  # gaps or sentences to compare with; among fewer, a single odd one would count as a change
 _QUARTILES = (25, 75)
-_SHARE = 8  # no break leaves less than one part in this many of the size
+_SHARE = 8  # no break leaves less than one part in eight of the size
 _STEPS = HEADING - 1 - BLOCK  # seams between the most and the least similar neighbours
-_LEVELS = 0.8  # cosine distances from 0 to this one get different seams
-_FAR = 10.0  # more than any cosine distance: no break where there is no gap to compare with
+_LEVELS = 0.8  # cosine distances from 0 to this value get different seams
+_FAR = 10.0  # more than any cosine distance: no break if there is no gap to compare with
 _MOST_PER_CENT = 100.0  # of a percentile
 _MOST_AMOUNT = 10.0  # no similarity exceeds 1, and no distance is this many deviations or ranges above the mean
 _AMOUNTS: dict[str, float] = {
@@ -48,8 +48,8 @@ _AMOUNTS: dict[str, float] = {
 }
 """The default amounts.
 
-Under `threshold` and `centroid`, a higher amount gives more breaks and so smaller chunks; under the others it gives
-fewer, until only the size cuts.
+For `threshold` and `centroid`, a higher amount gives more breaks and so smaller chunks; for the others it gives fewer,
+until only the size cuts.
 """
 
 Flags = npt.NDArray[np.bool_]
@@ -109,7 +109,7 @@ def split_semantic(part: Part, options: Semantic) -> list[Span]:
 def _least_alike(part: Part, pieces: Sequence[Piece], likeness: Floats, options: Semantic) -> Flags:
     """Return bool (n - 1,): whether no gap within 2 * `buffer` - 1 gaps, or an eighth of the size, is less similar.
 
-    A gap that stays closed does not compete. There is no break near the ends of the text or of a stretch.
+    Gaps that stay closed do not compete. There is no break near the ends of the text or of a stretch.
     """
     seams = np.array([piece.seam for piece in pieces[1:]], int)
     here = np.where(seams >= BARRIER, -np.inf, np.where(seams == GLUE, np.inf, likeness))
@@ -138,7 +138,7 @@ def _seam(piece: Piece, likeness: float, breaks: bool) -> int:
 
 
 Method = Callable[[Vector, Semantic], tuple[Floats, Flags]]
-"""Maps the vectors of units to the similarity across each gap, and whether it is low enough for a break."""
+"""Maps the vectors of units to the similarity across each gap, and to whether it is low enough for a break."""
 
 
 def _amount(options: Semantic) -> float:

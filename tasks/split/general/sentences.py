@@ -1,7 +1,7 @@
-"""Sentences: groups of whole sentences up to a size, with the last ones optionally repeated.
+"""Sentences: groups of whole sentences up to a size, optionally repeating the last ones.
 
 After the sentence splitters of LlamaIndex (SentenceSplitter) and chonkie (SentenceChunker). The text itself decides
-which sentences are grouped, so an edit moves few of them.
+which sentences are grouped, so an edit moves only few of them.
 """
 
 from bisect import bisect_left
@@ -17,7 +17,7 @@ from docmill.tasks.split.spans.pieces import BARRIER, BLOCK, GLUE, ITEM, SENTENC
 from docmill.tasks.split.spans.sizing import Room
 from docmill.tasks.split.spans.span import Span
 
-_MAX_OVERLAP = 20  # sentences; at the default size, four of them take all reserved tokens
+_MAX_OVERLAP = 20  # sentences; at the default size, four of them take up all reserved tokens
 _SET_ASIDE = 24  # tokens reserved for each repeated sentence, about one of average length
 
 
@@ -36,7 +36,7 @@ class Sentence(Options):
 
 
 def split_sentences(part: Part, options: Sentence) -> list[Span]:
-    """Return spans of at most `options.size` tokens. A sentence is cut only if it is longer."""
+    """Return spans of at most `options.size` tokens; only a longer sentence is cut."""
     room = Room(part.tokens, options.size)
     new = Room(part.tokens, options.size - min(options.size // 2, options.overlap * _SET_ASIDE))
     pieces = list(with_leads(part.text, sentences(part, new), part.headings, new))
@@ -45,13 +45,13 @@ def split_sentences(part: Part, options: Sentence) -> list[Span]:
 
 
 def sentences(part: Part, room: Room) -> Iterator[Piece]:
-    """Yield the sentences of prose with their seams; else headings, lines of code, rows of tables.
+    """Yield sentences of prose with their seams, and headings, lines of code and table rows.
 
-    A fence is joined with the line of code beside it.
+    A fence is joined with the adjacent line of code.
 
-    The seam is `BARRIER` after front matter, `GLUE` after a heading, else `BLOCK`, `ITEM` or `SENTENCE`. The header of
-    a table is joined with the rule below it. A part that does not fit the room is cut, a header before its rule first.
-    """
+    The seam is `BARRIER` after front matter, `GLUE` after a heading, else `BLOCK`, `ITEM` or `SENTENCE`. A table's
+    header is joined with the rule below it. A piece that does not fit the room is cut, a header first before its
+    rule."""
     before = ""
     for block in blocks(part):
         if block.kind != "front_matter":
@@ -73,7 +73,7 @@ def _cuts(text: str, block: Block) -> list[tuple[int, int]]:
 
 
 def _overlapping(pieces: list[Piece], spans: list[Span], room: Room, overlap: int) -> list[Span]:
-    """Return the spans, each extended back by up to `overlap` pieces if that fits and skips no earlier span."""
+    """Return the spans, each extended back by up to `overlap` pieces if it fits and swallows no earlier span."""
     starts, found = [piece.start for piece in pieces], list[Span]()
     lowest = 0
     for span in spans:

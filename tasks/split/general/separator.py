@@ -33,7 +33,7 @@ class Separator(Options):
 
 
 def split_separator(part: Part, options: Separator) -> list[Span]:
-    """Return the spans between separators, none of more than `options.size` tokens."""
+    """Return the spans between separators, each of at most `options.size` tokens."""
     return [Span(piece.start, piece.end) for piece in _pieces(part, options)]
 
 

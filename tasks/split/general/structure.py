@@ -1,7 +1,7 @@
-"""Structure-aware splitting: along a document's own headings, blocks, list items, rows and lines of code.
+"""Structure-aware splitting: along a document's headings, blocks, list items, rows and lines of code.
 
-A chunk stays in one section, with two exceptions: small sections under the same heading may share a chunk, and a
-heading with nothing under it goes with the next. A table is cut only between rows; code that fits stays whole.
+A chunk stays in one section, with two exceptions: small sections under the same heading may share a chunk, and an empty
+heading goes with the next one. A table is cut only between rows; code that fits stays whole.
 """
 
 from collections.abc import Iterator, Sequence
@@ -31,9 +31,9 @@ from docmill.tasks.split.spans.sizing import Room
 from docmill.tasks.split.spans.span import Span
 
 _DEEPEST = 8
-"""The deepest level of headings and items with a seam of its own; deeper ones share it.
+"""The deepest level of headings and items with its own seam; deeper ones share it.
 
-With fewer levels, deep lists lose their order; with more than nine, the seams of items would reach those of blocks.
+With fewer levels, deep lists lose their order; with more than nine, item seams would reach those of blocks.
 """
 
 
@@ -46,17 +46,17 @@ def split_structure(part: Part, options: Structure) -> list[Span]:
 
 
 def structure_pieces(part: Part, room: Room) -> Iterator[Piece]:
-    """Yield a part's blocks as pieces; blocks that are too long are cut into their elements."""
+    """Yield a part's blocks as pieces; blocks that are too long are cut into smaller pieces."""
     text = part.text
     before, in_list, glued, barred = Block("front_matter", 0, 0), False, 0, False
     for block in blocks(part):
-        # A paragraph or code below an item belongs to that item, and not to what comes after the list.
+        # A paragraph or code block below an item belongs to that item, not to what follows the list.
         nested = in_list and block.kind != "title" and _is_indented(text, block.start)
         joined = block.start in part.captions.joined
         seam = BARRIER if barred and not joined else _seam(part, before, block, in_list, nested)
         in_list = block.kind == "list_item" or nested
         before = block
-        if block.kind == "front_matter":  # it is no part of the text, and nothing may be joined across it
+        if block.kind == "front_matter":  # not part of the text, and nothing may be joined across it
             barred = True
             continue
         barred = barred and joined
@@ -70,7 +70,7 @@ def structure_pieces(part: Part, room: Room) -> Iterator[Piece]:
 
 
 def _parts(text: str, block: Block, seam: int, lead: int, room: Room) -> Iterator[Piece]:
-    """Yield the pieces of a block that is too long, or too long beside its heading at `lead`."""
+    """Yield the pieces of a block that is too long, alone or together with its heading at `lead`."""
     if lead < block.start:
         yield from led(text, _cut(text, block, seam, room), lead, room)
     elif block.kind == "code" and room.fits(block.start, block.end):
@@ -90,7 +90,7 @@ _CUTTERS: dict[str, tuple[Cutter, ...]] = {"code": (code_lines,), "table": (tabl
 
 
 def _seam(part: Part, before: Block, block: Block, in_list: bool, nested: bool) -> int:
-    """Return the seam between two blocks: the higher a heading or an item, the looser the seam."""
+    """Return the seam between two blocks: the higher a heading or item, the looser."""
     if before.kind == "title" or (before.kind, block.kind) == ("question", "answer"):
         return GLUE
     if block.kind == "title":
@@ -103,7 +103,7 @@ def _seam(part: Part, before: Block, block: Block, in_list: bool, nested: bool) 
 
 
 def _leads(part: Part, block: Block) -> bool:
-    """Return whether a paragraph introduces what follows and so goes with it."""
+    """Return whether a paragraph introduces what follows and so stays with it."""
     prose = block.kind in ("paragraph", "text") and block.start not in part.captions.below
     return prose and announces(part.text[block.start : block.end])
 
@@ -113,9 +113,9 @@ def _is_indented(text: str, start: int) -> bool:
 
 
 def small_sections(pieces: Sequence[Piece], outline: Outline, small: Room) -> Allow:
-    """Return which sections may share a chunk: small, whole ones that are siblings, or parent and child.
+    """Return a function that says which sections may share a chunk: small, whole siblings, or parent and child.
 
-    The last part of a section joins no other section: its context would no longer name the section.
+    The last part of a section joins no other section, because its context would no longer name its section.
     """
 
     def begins(i: int) -> bool:
@@ -123,7 +123,7 @@ def small_sections(pieces: Sequence[Piece], outline: Outline, small: Room) -> Al
 
     def allow(left: int, middle: int, right: int) -> bool:
         whole = begins(left) and (right + 1 == len(pieces) or begins(right + 1))
-        # Else the end of a long section would join the next one, whose headings are not its own.
+        # Otherwise the end of a long section would join the next one, which has other headings.
         if not whole or not small.fits(pieces[left].start, pieces[middle - 1].end):
             return False
         if not small.fits(pieces[middle].start, pieces[right].end):

@@ -1,9 +1,9 @@
 """Windows of one size: `fixed` chunks with an overlap, and a `sliding_window` with a stride.
 
-The fixed-size chunks with overlap of LangChain's CharacterTextSplitter and TokenTextSplitter and of chonkie's
-TokenChunker, in any of three units. Plain windows all move when a word is added before them. With `anchored`, the text
+These are the fixed-size chunks with overlap of LangChain's CharacterTextSplitter and TokenTextSplitter and of chonkie's
+TokenChunker, in any of three units. Adding a word before plain windows moves all of them. With `anchored`, the text
 itself decides where they end, as in content-defined chunking (Muthitacharoen, Chen and Mazieres, SOSP 2001), so that
-windows after an edit soon fall where they did before.
+windows soon after an edit are where they were before.
 """
 
 import re
@@ -27,57 +27,57 @@ Unit = Literal["tokens", "words", "characters"]
 
 @dataclass(frozen=True, slots=True)
 class CharacterRuler:
-    """Code points; a cut is moved to the end of a grapheme cluster."""
+    """Code points; a cut is moved to the end of the grapheme cluster."""
 
     text: str
 
     def reach(self, start: int, amount: int) -> int:
-        """Return the position `amount` characters on."""
+        """Return the position `amount` characters further on."""
         return cluster_end(self.text, min(len(self.text), start + amount))
 
     def retreat(self, end: int, amount: int) -> int:
-        """Return the position `amount` characters back."""
+        """Return the position `amount` characters before."""
         return cluster_end(self.text, max(0, end - amount))
 
 
 @dataclass(frozen=True, slots=True)
 class WordRuler:
-    """Runs of non-space characters, by their starts."""
+    """Runs of non-space characters, given by their starts."""
 
     starts: Sequence[int]
     end: int
 
     def reach(self, start: int, amount: int) -> int:
-        """Return the start of the first word that is too many."""
+        """Return the start of the first word beyond `amount` words."""
         stop = bisect_left(self.starts, start) + amount
         return self.starts[stop] if stop < len(self.starts) else self.end
 
     def retreat(self, end: int, amount: int) -> int:
-        """Return the start of the first of the last words before `end`."""
+        """Return the start of the last `amount` words before `end`."""
         stop = bisect_left(self.starts, end)
         return self.starts[max(0, stop - amount)] if amount and stop else end
 
 
 @dataclass(frozen=True, slots=True)
 class TokenRuler:
-    """Tokens of the embedding model; those of a word are one unit."""
+    """Tokens of the embedding model; the tokens of a word stay together."""
 
     tokens: Tokens
 
     def reach(self, start: int, amount: int) -> int:
-        """Return the start of the first word that is too many."""
+        """Return the start of the first word that no longer fits."""
         reached = Room(self.tokens, amount).reach(start)
         return reached if reached > start else cluster_end(self.tokens.text, start + 1)
 
     def retreat(self, end: int, amount: int) -> int:
-        """Return the start of the first of the last words before `end`."""
+        """Return the start of the last words before `end` that fit."""
         return max(self.tokens.retreat(end, amount), end - Room(self.tokens, amount).characters)
 
 
 Ruler = CharacterRuler | WordRuler | TokenRuler
-"""Measures text in one unit; positions lie within the text that it was made for.
+"""Measures text in one unit; positions must be within the text that it was made for.
 
-`reach` returns the last position such that a span holds at most `amount`, but at least one unit.
+`reach` returns the last position at which a span has at most `amount` units, but at least one.
 """
 
 
@@ -92,7 +92,7 @@ def ruler_of(part: Part, unit: Unit) -> Ruler:
 
 
 def last_at_most(places: Sequence[int], low: int, high: int) -> int:
-    """Return the last of the positions in (low, high], or `high` if there is none."""
+    """Return the last of the positions in (low, high], or `high` without any."""
     found = bisect_right(places, high) - 1
     return places[found] if found >= 0 and places[found] > low else high
 
@@ -104,11 +104,11 @@ def first_at_least(places: Sequence[int], low: int, span: Span) -> int:
 
 
 _WORD = re.compile(r"\s(?=\S)")
-_SHARES = 16  # a position is in at most about this many windows; more would fill the store with near duplicates
+_SHARES = 16  # a position is in at most about this many windows; more would fill the store with near-duplicates
 _MOST_DOCUMENTS = 64  # `max_doc_size` is at most this many times the maximum size; a larger one cuts nothing
 _PER_CENT = 100  # of a whole
 _MOST = 8192
-"""The default of `most`, which is in the keys of chunks: with another one, stores would split these documents again."""
+"""The default of `most`, which is in the keys of chunks: a change would make stores split these documents again."""
 _MAX_CHARACTERS = _MOST * CHARACTERS_PER_TOKEN
 
 
@@ -138,7 +138,7 @@ class Windowed(Options):
 
     def within(self, tokens: int) -> Self:
         """Return the options for a model with room for this many tokens of a chunk's text."""
-        # Only then: in other units `most` alone keeps a window within the model.
+        # Only in tokens; in other units, `most` alone keeps a window within the model's limit.
         if self.unit == "tokens" and self.size > tokens:
             return self.shrunk(tokens)
         return self if self.most <= tokens else replace(self, most=tokens)
@@ -224,22 +224,22 @@ class _Windows:
         return min(limit, max(start + 1, min(by_tokens, self.ruler.reach(start, self.options.size))))
 
     def again(self, span: Span, shared: int) -> int:
-        """Return the start of the next window; if the span is shorter than the overlap, move on by a word."""
+        """Return the start of the next window; if the overlap would reach back too far, move on by a word."""
         least = span.start + max(1, (span.end - span.start) // _SHARES)
         again = self.ruler.retreat(span.end, shared) if shared else span.end
         if again >= least:
             return again
-        # An overlap that reaches back to the start of its window would never come to the end of the text.
+        # An overlap back to the start of its window would never reach the end of the text.
         word = _WORD.search(self.part.text, least, span.end)
         return word.end() if word else least
 
     def anchor(self, low: int, high: int) -> int:
-        """Return the position in the second half of a stretch that its text selects."""
+        """Return the position in the second half of a stretch that the text itself selects."""
         return best_cut(self.part.text, (low + high) // 2, high) or high
 
 
 def split_fixed(part: Part, options: Fixed) -> list[Span]:
-    """Return spans of `options.size` units that overlap; the last of a run may be shorter."""
+    """Return overlapping spans of `options.size` units; the last one of a run may be shorter."""
     windows = _Windows(part, ruler_of(part, options.unit), options)
     found: list[Span] = []
     for run in runs(part):
@@ -278,7 +278,7 @@ def _sliding(windows: _Windows, run: Span, options: Sliding) -> Iterator[Span]:
 
 
 def _parents(text: str, run: Span, ruler: Ruler, size: int) -> Iterator[Span]:
-    """Yield documents of at most `size` units, which end at a line end if there is one in their second half."""
+    """Yield documents of at most `size` units, each ending at a line end if there is one in its second half."""
     start = run.start
     while size and (end := ruler.reach(start, size)) < run.end:
         # Not before the middle, or many short lines would make many short documents.
@@ -294,7 +294,7 @@ def _sentences(part: Part, run: Span) -> list[int]:
 
 
 def _not_furniture(part: Part, spans: list[Span]) -> list[Span]:
-    """Return the spans that hold more than furniture and front matter."""
+    """Return the spans that contain more than furniture and front matter."""
     kept = [(start, end) for start, end, _ in stretches(part)]
     ends = [end for _, end in kept]
 

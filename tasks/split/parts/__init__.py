@@ -1,1 +1,1 @@
-"""Parts: the inputs of a strategy, and its look-ups in the document."""
+"""Parts: the input of a strategy, and its look-ups in the document."""

@@ -8,11 +8,11 @@ from docmill.tasks.split.parts.part import LEFT_OUT, Part
 from docmill.tasks.split.spans.span import Span, trim
 
 _BARRIERS = frozenset({"front_matter", "toc"})
-_LONGEST_HEADING = 80  # characters; lines of prose without a final stop are mostly longer
+_LONGEST_HEADING = 80  # characters; lines of prose without a full stop are mostly longer
 
 
 class Block(NamedTuple):
-    """An outermost element, clipped to the part, or text between elements, of kind `text`."""
+    """An outermost element, clipped to the part, or a text between elements, of kind `text`."""
 
     kind: str
     start: int
@@ -23,7 +23,7 @@ class Block(NamedTuple):
 def blocks(part: Part) -> Iterator[Block]:
     """Yield the blocks of a part, trimmed and in order.
 
-    Front matter and lists of contents are yielded empty, since no chunk may span them; furniture is skipped.
+    Front matter and tables of contents are yielded empty, because no chunk may span them; furniture is skipped.
     """
     text, position = part.text, part.start
     for element in part.index.outer.within(part.start, part.end):
@@ -50,12 +50,12 @@ def announces(text: str) -> bool:
 
 
 def introduces(text: str) -> bool:
-    """Return whether a block says "as follows:" or is a caption."""
+    """Return whether a block ends in a colon or is a caption."""
     return text.rstrip("*_ \r\n").endswith((":", "\uff1a")) or is_caption(text)
 
 
 def runs(part: Part) -> Iterator[Span]:
-    """Return the spans between front matters, trimmed of blanks and furniture."""
+    """Return the spans between front matters, without blanks and furniture at their ends."""
     start = end = -1
     for first, last, after_front in stretches(part):
         if after_front and end > start >= 0:
@@ -66,7 +66,7 @@ def runs(part: Part) -> Iterator[Span]:
 
 
 def stretches(part: Part) -> Iterator[tuple[int, int, bool]]:
-    """Yield the spans between front matter and furniture, and whether front matter precedes them."""
+    """Yield the spans between front matter and furniture, and whether front matter directly precedes them."""
     text, position, after_front = part.text, part.start, False
     for element in part.index.left_out.within(part.start, part.end):
         if text[position : element.start_char].strip():

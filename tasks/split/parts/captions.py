@@ -1,4 +1,4 @@
-"""Captions: which table or figure each caption names, above it or below, decided over the whole document."""
+"""Captions: which table or figure each caption belongs to, above or below it, decided over the whole document."""
 
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
@@ -8,17 +8,17 @@ from docmill.tasks.parse.caption_labels import LONGEST, is_caption, names_table
 
 _PROSE = ("paragraph", "text", "quote")
 _CAPTIONED = ("table", "figure")
-_APART = frozenset({"title", "front_matter", "toc"})  # across these, a caption names nothing
+_APART = frozenset({"title", "front_matter", "toc"})  # a caption belongs to nothing across these
 _REACH = 2
-"""Blocks from a caption to its table: between them there may be one line of units or of the source. With more, a
-caption of a picture that is not kept would take a table that stands after a paragraph or two."""
+"""Blocks from a caption to its table: one line with units or the source may be between them. With more, the caption of
+a picture that was dropped would take a table that comes a paragraph or two later."""
 
 
 class Captions(NamedTuple):
-    """The captions of a document's tables and figures: `of` has them by the starts of these.
+    """The captions of a document's tables and figures; `of` maps the start of a table or figure to its caption.
 
-    `below` has the starts of those below their tables, `joined` those of all blocks that go with the block before, as
-    they stand from a caption to its table or the other way round.
+    `below` has the starts of captions below their tables. `joined` has the starts of all blocks that stay with the
+    previous block, because they are between a caption and its table, or are the latter of the two.
     """
 
     of: dict[int, Element]
@@ -27,9 +27,10 @@ class Captions(NamedTuple):
 
 
 def bound_captions(parsed: Parsed) -> Captions:
-    """Return the captions of tables and figures; if as many would have one above as below, they stand above.
+    """Return the captions of tables and figures; if as many would have one above as below, captions are above.
 
-    Figures come first: a caption that names one of them, by the words of its file or by its own, names no table.
+    Figures come first: a caption that belongs to a figure, by the file's own markup or by its words, belongs to no
+    table.
     """
     blocks = [one for one in parsed.elements if one.kind != "furniture"]
     named = [number for number, one in enumerate(blocks) if _names(parsed.text, one)]
@@ -42,7 +43,7 @@ def bound_captions(parsed: Parsed) -> Captions:
 
 
 def _stated(text: str, blocks: Sequence[Element]) -> dict[int, int]:
-    """Return the captions that files state, by the tables and figures that they are of, both as numbers of blocks."""
+    """Return the captions that files state, by their table or figure, both as block numbers."""
     found = dict[int, int]()
     for number, one in enumerate(blocks):
         caption = one.attributes.get("caption") if one.kind in _CAPTIONED else None
@@ -54,15 +55,15 @@ def _stated(text: str, blocks: Sequence[Element]) -> dict[int, int]:
 
 
 def _beside(number: int, kind: str) -> Iterator[int]:
-    """Yield the numbers of the blocks in which the caption of a block may be, the likeliest first."""
-    sides = (1, -1) if kind == "figure" else (-1, 1)  # a table's caption is drawn above it
+    """Yield the numbers of the blocks that may be the caption of a block, the likeliest first."""
+    sides = (1, -1) if kind == "figure" else (-1, 1)  # a table's caption is usually above it
     yield from (number + step * side for step in range(1, _REACH + 1) for side in sides)
 
 
 def _found(blocks: Sequence[Element], named: Sequence[int], kind: str, known: dict[int, int]) -> dict[int, int]:
-    """Return the caption of each table or figure, both as numbers of blocks, from the side on which more have one.
+    """Return the caption of each table or figure, both as block numbers, from the side on which more have one.
 
-    `known` captions stay, and are of nothing else.
+    `known` captions are kept and are not assigned to anything else.
     """
     left = [number for number in named if number not in known.values()]
     first, other = sorted((_bound(blocks, left, step, kind) for step in (1, -1)), key=_sum, reverse=True)
@@ -81,7 +82,7 @@ def _names(text: str, element: Element) -> bool:
 
 
 def _bound(blocks: Sequence[Element], named: Sequence[int], step: int, wanted: str) -> dict[int, int]:
-    """Return the caption of each block of a kind, both as numbers, if captions stand above (1) or below (-1)."""
+    """Return the caption of each block of a kind, both as numbers, if captions are above (1) or below (-1)."""
     found = dict[int, int]()
     for number in named:
         for at in range(number + step, number + step * (_REACH + 1), step):
@@ -94,5 +95,5 @@ def _bound(blocks: Sequence[Element], named: Sequence[int], step: int, wanted: s
 
 
 def _sum(bound: dict[int, int]) -> float:
-    """Return how many tables or figures have a caption; one with a block between counts less."""
+    """Return how many tables or figures have a caption; one with a block in between counts less."""
     return sum(1 / abs(table - number) for table, number in bound.items())

@@ -1,4 +1,4 @@
-"""Lines: the lines of a part without furniture, and the times at their beginnings."""
+"""Lines: the lines of a part without furniture, and the times at their starts."""
 
 import re
 from collections.abc import Iterator
@@ -16,19 +16,19 @@ _TIME = re.compile(
     r"|(?P<dd>\d\d?)/(?P<mmm>[A-Z][a-z]{2})/(?P<yyy>\d{4}))?"
     r"[T,: ]{0,3}(?P<h>\d{1,2}):(?P<min>\d\d)(?::(?P<s>\d\d))?(?:[.,]\d+)?(?: ?(?P<half>[AaPp])\.?[Mm])?"
 )
-_LINE_BEGINS = 80  # characters searched for the time of a line; a later time is what the line is about
-_MOST_OF_LINE = 500  # characters of a line; the marker of a turn, an entry, a header or a clause is shorter
-_SOME_YEAR = 2000  # for a date without one: a leap year, so that February 29 exists
-_TWO_DIGITS = 100  # a year below it is written short,
-_CENTURY = 2000  # is of this century: logs and chats are hardly older
-_NOON = 12  # in hours; what follows is in seconds
+_LINE_BEGINS = 80  # characters searched for the time of a line; a later time is part of the message
+_MOST_OF_LINE = 500  # characters of a line; markers of turns, entries, headers and clauses are shorter
+_SOME_YEAR = 2000  # for a date without a year: a leap year, so that February 29 exists
+_TWO_DIGITS = 100  # a year below it has two digits,
+_CENTURY = 2000  # and is in this century: logs and chats are hardly older
+_NOON = 12  # in hours
 _MINUTE = 60  # seconds
 _HOUR = 60 * _MINUTE  # seconds
 DAY = 24 * _HOUR  # seconds
 
 
 def lines(part: Part) -> Iterator[tuple[int, str]]:
-    """Yield the start of each line and its text, at most 500 characters of it."""
+    """Yield the start of each line and its text, at most 500 characters."""
     text = part.text
     for first, last, _ in stretches(part):
         start = first
@@ -41,7 +41,7 @@ def lines(part: Part) -> Iterator[tuple[int, str]]:
 def clock(line: str) -> int | None:
     """Return the first time in the first 80 characters of a line, in seconds, plus its date if it has one.
 
-    A date without a year is taken to be in 2000, since only differences count.
+    A date without a year is taken to be in 2000, because only differences count.
     """
     found = _TIME.search(line[:_LINE_BEGINS])
     if found is None:
@@ -53,7 +53,7 @@ def clock(line: str) -> int | None:
 
 
 class _DateForm(NamedTuple):
-    """The groups of `_TIME` that hold year, month and day in one date format."""
+    """The groups of `_TIME` that contain year, month and day in one date format."""
 
     year: str
     month: str
@@ -62,14 +62,14 @@ class _DateForm(NamedTuple):
 
 _DATE_FORMS = (
     _DateForm("y", "m", "d"),  # 2024-05-31
-    _DateForm("yy", "b", "a"),  # 31.05.24 or 5/31/24: the number over twelve is the day
+    _DateForm("yy", "b", "a"),  # 31.05.24 or 5/31/24: a number above twelve is the day
     _DateForm("yyy", "mon", "md"),  # May 31, without a year
     _DateForm("yyy", "mmm", "dd"),  # 31/May/2024
 )
 
 
 def _day(found: re.Match[str]) -> int:
-    """Return the number of the day, or 0 for an invalid date."""
+    """Return the day's ordinal, or 0 for an invalid date."""
     form = next((form for form in _DATE_FORMS if found[form.month]), None)
     if form is None:
         return date(_SOME_YEAR, 1, 1).toordinal()
@@ -83,7 +83,7 @@ def _day(found: re.Match[str]) -> int:
 
 
 def _month(text: str) -> int:
-    """Return the number of a month, given as a number or a name; 1 for an unknown name."""
+    """Return the number of a month given as a number or a name; 1 for an unknown name."""
     if text.isdecimal():
         return int(text)
     return _MONTHS.index(text.lower()) + 1 if text.lower() in _MONTHS else 1

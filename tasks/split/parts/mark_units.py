@@ -1,4 +1,4 @@
-"""Marked units: cut a part at given positions, such as turns, entries or clauses, which stay whole if they fit."""
+"""Mark units: cut a part at given positions, such as turns, entries or clauses; these units stay whole if they fit."""
 
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
@@ -21,7 +21,7 @@ class UnitStart(NamedTuple):
 
 
 def units(part: Part, marks: Sequence[UnitStart]) -> Iterator[Piece]:
-    """Yield the units of a part; marks are in order. No unit spans front matter or furniture."""
+    """Yield the units of a part; marks must be in order. No unit spans front matter or furniture."""
     places = [mark.place for mark in marks]
     for start, end, after_front in stretches(part):
         first, last = bisect_right(places, start), bisect_right(places, end - 1)
@@ -33,7 +33,7 @@ def units(part: Part, marks: Sequence[UnitStart]) -> Iterator[Piece]:
 def fit_units(
     text: str, found: Iterator[Piece], room: Room, cutters: tuple[Cutter, ...] = (prose_cuts,)
 ) -> Iterator[Piece]:
-    """Yield units. One that is too long is cut, and the next unit does not join its last part."""
+    """Yield units; one that is too long is cut, and the next unit does not join its last part."""
     barred, lead = False, 0
     for unit in found:
         whole = room.fits(unit.start, unit.end)
@@ -47,6 +47,6 @@ def fit_units(
 def split_units(
     part: Part, marks: Sequence[UnitStart], size: int, cutters: tuple[Cutter, ...] = (prose_cuts,)
 ) -> list[Span]:
-    """Return spans of at most `size` tokens. A unit is cut only if it is longer."""
+    """Return spans of at most `size` tokens; only a longer unit is cut."""
     room = Room(part.tokens, size)
     return merge(part.text, list(fit_units(part.text, units(part, marks), room, cutters)), room)

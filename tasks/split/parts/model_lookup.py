@@ -1,7 +1,7 @@
-"""Model lookup: answers of models, prepared for a splitter; it records what is missing.
+"""Model lookup: model answers prepared for a splitter; it records which are missing.
 
-A splitter runs where no model is loaded. It asks here, and uses a simpler strategy if an answer is missing. The caller
-then gets the missing answers, addressed by content, and lets it split again.
+A splitter runs where no model is loaded. It looks answers up here, and uses a simpler strategy if one is missing. The
+caller then gets the missing answers, addressed by content, and lets the splitter run again.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -19,7 +19,7 @@ Vector = npt.NDArray[np.float32]
 class Lookup:
     """Vectors by text and answers by prompt key; `wanted` and `unsaid` are the texts and prompts without one.
 
-    With `ahead`, it only counts what will be asked: placeholder chunks stand for those to come.
+    With `ahead`, it only counts what will be asked; the chunks are placeholders.
     """
 
     vectors: Mapping[str, Vector] = field(default_factory=dict)
@@ -48,7 +48,7 @@ class Lookup:
         return answer
 
     def only(self, texts: Iterable[str], prompts: Iterable[Prompt]) -> "Lookup":
-        """Return a look-up restricted to some texts and prompts."""
+        """Return a look-up restricted to the given texts and prompts."""
         identities = (prompt.identity for prompt in prompts)
         return Lookup(
             {text: self.vectors[text] for text in texts if text in self.vectors},
@@ -56,7 +56,7 @@ class Lookup:
         )
 
     def knows(self, texts: Iterable[str], prompts: Iterable[Prompt]) -> bool:
-        """Return whether it holds an answer for any of these texts and prompts."""
+        """Return whether any of the texts and prompts has an answer."""
         return any(text in self.vectors for text in texts) or any(p.identity in self.answers for p in prompts)
 
     def with_all_of(self, other: "Lookup") -> "Lookup":
@@ -65,7 +65,7 @@ class Lookup:
 
     @property
     def asked(self) -> int:
-        """Return how much was missing so far."""
+        """Return how many answers were missing so far."""
         return len(self.wanted) + len(self.unsaid)
 
     @property

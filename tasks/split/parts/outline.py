@@ -38,7 +38,7 @@ class Outline:
             self._paths.append((*(self._paths[heading.parent] if heading.parent >= 0 else ()), number))
 
     def at(self, position: int) -> int:
-        """Return the index of the heading whose section holds `position`, or -1."""
+        """Return the index of the heading whose section contains `position`, or -1."""
         return bisect_right(self._starts, position) - 1
 
     def path(self, number: int) -> tuple[int, ...]:
@@ -46,12 +46,12 @@ class Outline:
         return self._paths[number] if number >= 0 else ()
 
     def section_end(self, number: int, otherwise: int) -> int:
-        """Return where a heading's section ends: at the next heading that is not below it, or else `otherwise`."""
+        """Return the end of a heading's section: the next heading that is not below it, else `otherwise`."""
         after = self.headings[number + 1 :] if number >= 0 else []
         return next((one.start for one in after if one.level <= self.headings[number].level), otherwise)
 
     def over(self, start: int, end: int) -> tuple[int, ...]:
-        """Return the headings above a whole span; of those at its start, the last counts."""
+        """Return the headings above a whole span; of several at its start, the last one counts."""
         number = self.at(start)
         if number >= 0 and self.headings[number].start == start:
             number = self._last_of_run(number, end)
@@ -61,7 +61,7 @@ class Outline:
         return path
 
     def _last_of_run(self, number: int, end: int) -> int:
-        """Return the last of a run of headings with nothing between them."""
+        """Return the last of a run of headings with nothing in between."""
         headings = self.headings
         while number + 1 < len(headings) and headings[number + 1].start < end:
             if headings[number + 1].start - headings[number].end > _GAP:

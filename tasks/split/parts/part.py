@@ -1,4 +1,4 @@
-"""Part: the input of a splitter: a document, or a stretch of one, such as a region or a section."""
+"""Part: the input of a splitter, which is a document or a stretch of one, such as a region or a section."""
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
@@ -13,11 +13,11 @@ from docmill.tasks.split.parts.model_lookup import Lookup
 from docmill.tasks.split.parts.outline import Outline
 
 LEFT_OUT = frozenset({"front_matter", "furniture", "toc"})
-"""Kinds of elements that are in no chunk: what says something of the document, and not for itself."""
+"""Kinds of elements that are in no chunk, because they only say something about the document."""
 
 
 class PartIndex:
-    """Look-up tables of one document, shared by its parts; each is computed once, on first use."""
+    """Look-up tables of one document, shared by its parts; each is computed on first use."""
 
     def __init__(self, parsed: Parsed, lookup: Lookup) -> None:
         self.parsed = parsed
@@ -35,7 +35,7 @@ class PartIndex:
 
     @cached_property
     def left_out(self) -> "Ordered":
-        """Return what is in no chunk: front matter, furniture and lists of contents."""
+        """Return the elements that are in no chunk: front matter, furniture and tables of contents."""
         return Ordered([e for e in self.parsed.elements if e.kind in LEFT_OUT])
 
     @cached_property
@@ -45,12 +45,12 @@ class PartIndex:
 
     @cached_property
     def captions(self) -> Captions:
-        """Return the captions of all tables of the document."""
+        """Return the captions of the document's tables and figures."""
         return bound_captions(self.parsed)
 
 
 class Ordered:
-    """Elements that do not overlap, in order; an element that begins within another is dropped."""
+    """Elements in order, without overlaps: an element that begins within another is dropped."""
 
     def __init__(self, elements: Sequence[Element]) -> None:
         self._elements: list[Element] = []
@@ -72,7 +72,7 @@ class Part:
     """A stretch of a document to split: [start, end), in code points of `parsed.text`.
 
     Proposed spans are within [start, end), as offsets in the whole text. A splitter may look at the text around the
-    part: `parsed`, `tokens` and `outline` are those of the whole document.
+    part: `parsed`, `tokens` and `outline` belong to the whole document.
     """
 
     parsed: Parsed
@@ -102,7 +102,7 @@ class Part:
 
     @property
     def captions(self) -> Captions:
-        """Return the captions of all tables of the document."""
+        """Return the captions of the document's tables and figures."""
         return self.index.captions
 
     @property
@@ -117,6 +117,6 @@ class Part:
 
     @property
     def elements(self) -> Sequence[Element]:
-        """Return the elements, nested ones too, that begin within the part; the last may extend beyond it."""
+        """Return the elements, including nested ones, that begin within the part; the last may extend beyond it."""
         starts = self.index.starts
         return self.parsed.elements[bisect_left(starts, self.start) : bisect_left(starts, self.end)]

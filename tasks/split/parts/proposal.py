@@ -12,7 +12,7 @@ Split = Callable[["Part", Any], list[Span]]
 
 
 class Proposed(NamedTuple):
-    """Spans, and the name of the strategy that made them, which differs from the requested one after a fallback."""
+    """Spans, and the name of the strategy that made them; after a fallback, it is not the requested one."""
 
     spans: list[Span]
     strategy: str
@@ -22,7 +22,7 @@ Propose = Callable[["Part", Any], Proposed]
 
 
 class Level(NamedTuple):
-    """Chunks below those of the level above, each of which is split as a part; `role` is their name."""
+    """Chunks below those of the previous level, each of which is split as a part; `role` is their name."""
 
     role: str
     split: Split

@@ -1,4 +1,4 @@
-"""Sentence vectors: the small pieces of a part, compared by their embeddings."""
+"""Sentence vectors: embeddings of the small pieces of a part, for comparison."""
 
 from collections.abc import Sequence
 
@@ -9,9 +9,9 @@ from docmill.tasks.split.parts.model_lookup import Vector
 from docmill.tasks.split.parts.part import Part
 from docmill.tasks.split.spans.pieces import Piece
 
-_SAFE_CHARACTERS = 8  # not even the strangest of these make as many tokens as the minimum size
+_SAFE_CHARACTERS = 8  # even the strangest characters make fewer tokens than the minimum size
 
-_LEAST_NORM = 1e-12  # avoids a division by zero for a vector of zeros; the norms of others are near 1
+_LEAST_NORM = 1e-12  # avoids a division by zero for a zero vector; other norms are near 1
 
 Floats = npt.NDArray[np.float64]
 
@@ -19,7 +19,7 @@ Floats = npt.NDArray[np.float64]
 def unit_vectors(part: Part, pieces: Sequence[Piece], size: int) -> Vector | None:
     """Return the vectors of pieces, (n, dim), or None if the look-up lacks one.
 
-    A piece of more than `size` tokens, which only a cut word can cause, is represented by its beginning.
+    A piece of more than `size` tokens, which only a cut word can be, is represented by its first characters.
     """
     texts = [part.text[piece.start : piece.end] for piece in pieces]
     counts = part.tokens.exact([(piece.start, piece.end) for piece in pieces])

@@ -1,4 +1,4 @@
-"""Strategy options: the options that every splitter has; invalid ones cannot be built."""
+"""Strategy options: the options that every splitter has; invalid options cannot be constructed."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
@@ -7,14 +7,14 @@ from typing import Any, Self
 from docmill.storage.errors import ConfigError
 
 MIN_SIZE = 16
-"""The minimum size in tokens. A smaller chunk holds no sentence, and one strange character could fill it."""
+"""The minimum size in tokens. A smaller chunk holds no sentence, and a single strange character could fill it."""
 MAX_SIZE = 32_768
-"""The maximum size in tokens: the limit of embedding models for the longest texts."""
+"""The maximum size in tokens: the limit of the embedding models for the longest texts."""
 
 
 @dataclass(frozen=True, slots=True)
 class Stated:
-    """What a field of options means, what its number counts, and the bounds of that; no bounds, no check."""
+    """The meaning of an option, the unit of its number, and the bounds to check; without bounds there is no check."""
 
     meaning: str
     unit: str = ""
@@ -23,10 +23,10 @@ class Stated:
 
 
 def option(default: Any, meaning: str, unit: str = "", low: int | None = None, high: int | None = None) -> Any:
-    """Return a field of options that says what it means.
+    """Return a field of options with its meaning.
 
-    `Options` checks that the value of a field with bounds is an integer in [low, high], and of one with a flag as its
-    default that it is a flag.
+    `Options` checks that a field with bounds is an integer in [low, high], and that a field whose default is a flag is
+    a flag.
     """
     return field(default=default, metadata={"stated": Stated(meaning, unit, low, high)})
 

@@ -1,6 +1,6 @@
-"""Usual options: those of the strategies that the default routes name.
+"""Usual options: the options of the strategies in the default routes.
 
-They are here, and not beside the code that splits: a run that finds nothing new asks for keys alone.
+They are here rather than in the modules that split, so that a run that finds nothing new need not load those.
 """
 
 from dataclasses import dataclass
@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from docmill.storage.errors import ConfigError
 from docmill.tasks.split.parts.strategy_options import MAX_SIZE, Options, option
 
-_MAX_SEPARATORS = 12  # each needs its own seam between `LINE` and `BLOCK`, where there are 16
-_MOST_ROWS = 10_000  # a chunk of the greatest size has fewer
-_MOST_MINUTES = 100_000  # ten weeks; a longer gap is no pause in a conversation but a mistake in the options
-_MOST_SECONDS = 10_000_000  # four months; a longer window groups nothing by time, and 0 says that more clearly
+_MAX_SEPARATORS = 12  # each needs its own seam between `LINE` and `BLOCK`, of which there are 16
+_MOST_ROWS = 10_000  # a chunk of the maximum size has fewer
+_MOST_MINUTES = 100_000  # ten weeks; a longer gap is no pause in a conversation but a mistake
+_MOST_SECONDS = 10_000_000  # four months; a longer window groups nothing by time, which 0 says more clearly
 
 
 @dataclass(frozen=True, slots=True)

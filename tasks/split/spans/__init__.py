@@ -1,1 +1,1 @@
-"""Spans: where a text may be cut, how long a stretch of it is, and how pieces are merged into chunks."""
+"""Spans: where a text may be cut, how long a span is, and how pieces are merged into chunks."""

@@ -1,4 +1,4 @@
-"""Cut places: where prose, lines of code and rows of tables may be cut, and how readily."""
+"""Cut places: where prose, code and tables may be cut, and how readily."""
 
 import re
 from collections.abc import Iterator
@@ -17,7 +17,7 @@ _RULE = re.compile(r"[ \t>]*\|?[ \t]*:?-[-| \t:+=]*$")
 
 _ROW_TAG = re.compile(r"<tr\b", re.IGNORECASE)
 _HEADED = re.compile(r"<tr\b[^<>]*>(?:\s*<th\b[^<>]*>(?:(?!<td\b).)*?(?=</tr|<tr|<tbody))", re.IGNORECASE | re.DOTALL)
-_HEADER_LINES = 3  # of a table, one of them the rule below its header: a grid has another rule above that
+_HEADER_LINES = 3  # of a table that may have the rule below its header: a grid has another rule above the header
 
 
 def _lines(text: str, span: Span) -> Iterator[tuple[int, str]]:
@@ -53,13 +53,13 @@ def _seam(before: str, line: str, blank: bool) -> int:
 
 
 def table_rows(text: str, span: Span) -> list[tuple[int, int]]:
-    """Return the starts of rows; the first row stays with the header, if there is one."""
+    """Return the starts of rows; the first row stays with the header, if any."""
     rows, ruled = _rows(text, span)
     return [(start, GLUE if i <= ruled + 1 and ruled >= 0 else LINE) for i, start in enumerate(rows) if i]
 
 
 def rows_and_header(text: str, span: Span) -> list[tuple[int, int]]:
-    """Return the starts of rows, counting the header with the rule below it as one."""
+    """Return the starts of rows; the header and the rule below it count as one."""
     rows, ruled = _rows(text, span)
     return [
         (start, GLUE if i == ruled + 1 and ruled >= 0 else LINE) for i, start in enumerate(rows) if i > max(0, ruled)
@@ -74,7 +74,7 @@ def rules(text: str, span: Span) -> list[tuple[int, int]]:
 def _rows(text: str, span: Span) -> tuple[list[int], int]:
     """Return the starts of lines that are not blank, and which of the first three is a rule, or -1.
 
-    The rows of a table in HTML begin at their tags; the first one is its header.
+    The rows of an HTML table begin at their tags; the first one is its header.
     """
     if text.startswith("<", span.start):
         found = [match.start() for match in _ROW_TAG.finditer(text, *span)]
@@ -93,8 +93,8 @@ _QUOTE_MARKS = " \t>"
 def prose_cuts(text: str, span: Span) -> list[tuple[int, int]]:
     """Return the starts of lines and sentences.
 
-    A line that is short or ends in a stop was ended on purpose. Any other line may merely have reached the margin, so
-    the seam after it is tighter than between two sentences.
+    A line that is short or ends in a full stop was ended on purpose. Any other line may merely have reached the margin,
+    so the seam after it is tighter than between two sentences.
     """
     cuts = dict(_prose_lines(text, span))
     for position in sentence_starts(text, span.start, span.end):

@@ -9,9 +9,9 @@ from docmill.tasks.split.spans.span import Span
 
 
 def led(text: str, pieces: Iterable[Piece], lead: int, room: Room) -> Iterator[Piece]:
-    """Yield pieces, the first one in two if it is too long to stand in one chunk with the heading at `lead`.
+    """Yield pieces; the first is cut in two if it does not fit one chunk with the heading at `lead`.
 
-    A heading that a full piece follows would else be the end of the chunk before it, or a chunk of its own.
+    Otherwise a heading before a full piece would end the previous chunk, or be a chunk by itself.
     """
     for number, piece in enumerate(pieces):
         place = 0 if number or room.fits(lead, piece.end) else _place(text, piece, room.reach(lead))
@@ -20,9 +20,9 @@ def led(text: str, pieces: Iterable[Piece], lead: int, room: Room) -> Iterator[P
 
 
 def with_leads(text: str, pieces: Iterable[Piece], headings: Mapping[int, int], room: Room) -> Iterator[Piece]:
-    """Yield pieces, of which each heading, or run of headings, fits one chunk with the piece that is glued to it.
+    """Yield pieces such that each heading, or run of headings, fits one chunk with the piece glued to it.
 
-    `headings` are the ends of headings by their starts.
+    `headings` maps the starts of headings to their ends.
     """
     lead = -1  # the start of the headings directly above a piece
     for piece in pieces:
@@ -35,7 +35,7 @@ def with_leads(text: str, pieces: Iterable[Piece], headings: Mapping[int, int], 
 
 
 def _place(text: str, piece: Piece, high: int) -> int:
-    """Return the last place up to `high` where a piece may be cut: at a line or sentence, else at a word; or 0."""
+    """Return the last place up to `high` at which to cut a piece: at a line or sentence, else at a word; or 0."""
     if high <= piece.start:
         return 0
     span = Span(piece.start, min(piece.end, high + 1))

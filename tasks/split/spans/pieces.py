@@ -1,7 +1,7 @@
 """Pieces: the smallest parts of a text that a splitter keeps whole, each with the seam before it.
 
-A part that is too long is cut further: a paragraph into sentences, code and tables into lines, and a sentence at
-commas, spaces or characters chosen by the words around them.
+A piece that is too long is cut further: a paragraph into sentences, code and tables into lines, and a sentence at
+commas, spaces or characters that the words around them select.
 """
 
 import re
@@ -12,7 +12,7 @@ from zlib import crc32
 from docmill.tasks.split.spans.sizing import Room
 from docmill.tasks.split.spans.span import Span, is_boundary, trim
 
-# Seams, from those closed first to those that are never closed; headings are between BLOCK and BARRIER.
+# Seams, from the first to be closed to those that are never closed; headings are between BLOCK and BARRIER.
 GLUE, LEAD, WORD, SENTENCE, LINE, PART, TOP_LEVEL, NESTED = range(8)
 ITEM, BLOCK, HEADING, BARRIER = 10, 20, 30, 99
 
@@ -20,8 +20,8 @@ _CLAUSE = re.compile(r"[,;:)\]\u2013\u2014\u2026]\s+(?=\S)")
 _SPACE = re.compile(r"\s+(?=\S)")
 _STOP = re.compile(r"[^\w\s]|[\u3040-\u30ff\u4e00-\u9fff]")
 _ANY = re.compile(r".", re.DOTALL)
-_SNIPPET = 16  # characters after a position that rank it; with fewer, more positions are equal
-_CHARACTERS_TRIED = 256  # before the end, where any position will do; more take time and give no better one
+_SNIPPET = 16  # characters after a position that rank it; with fewer, more positions would tie
+_CHARACTERS_TRIED = 256  # before the end, where any position will do; more take time and give no better position
 _OPENING, _CLOSING = frozenset("([{\u201c\u2018\u00ab"), frozenset(")]}\u201d\u00bb")
 
 
@@ -34,11 +34,11 @@ class Piece(NamedTuple):
 
 
 Cutter = Callable[[str, Span], Iterable[tuple[int, int]]]
-"""Takes a text and a span of it; returns the positions where it may be cut, each with its seam."""
+"""Takes a text and a span of it; returns the positions at which it may be cut, each with its seam."""
 
 
 def cut(text: str, span: Span, seam: int, cuts: Iterable[tuple[int, int]]) -> Iterator[Piece]:
-    """Yield the parts of a span that are not blank; the first one gets the given seam."""
+    """Yield the parts of a span that are not blank; the first gets the given seam."""
     start, end = span
     for position, next_seam in [*cuts, (end, 0)]:
         if position < end and not is_boundary(text, position):
@@ -51,7 +51,7 @@ def cut(text: str, span: Span, seam: int, cuts: Iterable[tuple[int, int]]) -> It
 
 
 def fit(text: str, piece: Piece, room: Room, cutters: tuple[Cutter, ...]) -> Iterator[Piece]:
-    """Yield a piece as it is, or cut by the first cutter; parts that are still too long are cut by the next one."""
+    """Yield a piece as it is, or cut by the first cutter; parts that are still too long are cut by the next cutter."""
     if room.fits(piece.start, piece.end):
         yield piece
     else:
@@ -59,7 +59,7 @@ def fit(text: str, piece: Piece, room: Room, cutters: tuple[Cutter, ...]) -> Ite
 
 
 def fit_all(text: str, pieces: Iterable[Piece], room: Room, cutters: tuple[Cutter, ...]) -> Iterator[Piece]:
-    """Yield what `fit` yields for each piece; many are measured at once."""
+    """Yield what `fit` yields for each piece, measuring many pieces at once."""
     pieces = list(pieces)
     for piece, fits in zip(pieces, room.fitting(pieces), strict=True):
         if fits:
@@ -79,8 +79,8 @@ def _smaller(text: str, piece: Piece, room: Room, cutters: tuple[Cutter, ...]) -
 def windows(text: str, piece: Piece, room: Room) -> list[tuple[int, int]]:
     """Return the cuts of text without better seams; each part is between half full and full.
 
-    Among the best positions there, the one whose next characters sort last is chosen. So after an edit, the cuts soon
-    fall where they did before.
+    Of the best positions there, the one whose next characters sort last is chosen, so that soon after an edit the cuts
+    are where they were before.
     """
     cuts: list[tuple[int, int]] = []
     start = piece.start
@@ -105,12 +105,12 @@ def best_cut(text: str, low: int, high: int) -> int:
 
 
 def _may_part(text: str, place: int) -> bool:
-    """Return whether text may be cut at a place: between characters, and between no bracket and what it encloses."""
+    """Return whether text may be cut at a place: between characters, and not next to the inside of a bracket."""
     return is_boundary(text, place) and text[place - 1] not in _OPENING and text[place : place + 1] not in _CLOSING
 
 
 def _last_boundary(text: str, start: int, high: int) -> int:
-    """Return the last end of a grapheme cluster after `start`, brackets or not; `high` if there is none."""
+    """Return the last end of a grapheme cluster after `start`, even next to a bracket; `high` if there is none."""
     return next((place for place in range(high, start, -1) if is_boundary(text, place)), high)
 
 
@@ -122,13 +122,13 @@ order.
 """
 
 Allow = Callable[[int, int, int], bool]
-"""Whether the pieces first..middle-1 may be joined with middle..last, across a heading's seam."""
+"""Whether pieces first..middle-1 may be joined with pieces middle..last, across a heading's seam."""
 
 
 def merge(text: str, pieces: Sequence[Piece], room: Room, allow: Allow | None = None) -> list[Span]:
-    """Return spans of consecutive pieces, such that no two neighbours could be joined.
+    """Return spans of consecutive pieces such that no two neighbours could be joined.
 
-    The seam of a heading is closed only if `allow` agrees, and one of strength `BARRIER` never.
+    A heading's seam is closed only if `allow` agrees, and one of strength `BARRIER` never is.
     """
     starts, ends = [piece.start for piece in pieces], [piece.end for piece in pieces]
     before, after = room.at(starts), room.at(ends)

@@ -1,4 +1,4 @@
-"""Question patterns: how lines and columns mark a question or an answer, in the supported languages."""
+"""Question patterns: how lines and columns mark questions and answers, in the supported languages."""
 
 import re
 
@@ -13,9 +13,9 @@ ANSWER = re.compile(
     rf"{_SIGNS}(?:A|Answer|Antwort|Réponse|Respuesta|R|Risposta|\u7b54|\u56de\u7b54){_NUMBER}", re.IGNORECASE
 )
 BOLD = re.compile(r"[ \t]{0,3}(?:\*\*|__)(?=[^*_\n]{3,300}[?\uff1f][ \t]*(?:\*\*|__)[ \t]*(?:[\r\n]|\Z))")
-"""The start of a line that is a question in bold type."""
+"""The start of a line that is a question in bold."""
 QUESTIONS = re.compile(r"[\W_]*(?:questions?|q|fragen?|preguntas?|domand[ae]|prompt|query|faq)[\W_]*", re.IGNORECASE)
 ANSWERS = re.compile(
     r"[\W_]*(?:answers?|a|antwort(?:en)?|réponses?|respuestas?|rispost[ae]|response|reply)[\W_]*", re.I
 )
-"""Names of columns."""
+"""Column names."""

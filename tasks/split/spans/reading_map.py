@@ -1,15 +1,14 @@
-"""Reading map: which spans of a document are markup, and the document with blanks in their place.
+"""Reading map: which spans of a document are markup, and the document's text with blanks in their place.
 
-A chunk is a slice of its document, markup and all; what is embedded and indexed is its *reading*, the same slice
-without the markup. Sizes count the reading, so that a table is not cut in two because of its bars.
+A chunk is a slice of its document, including markup; embedded and indexed is its *reading*, the same slice without the
+markup. Sizes count the reading, so that a table is not cut because of its bars.
 
-The map from the reading to the document is the simplest there is: both have the same positions. In `ReadingMap.text`
-each character of markup is a blank, which costs no token, and each other one stands where it stands in the document.
-So the prefix counts of tokens are taken over that text, and whatever asks for the length of a span, or how far a number
-of tokens reaches, goes on in offsets of the document.
+The reading and the document have the same positions: in `ReadingMap.text`, each character of markup is a blank, which
+costs no token, and every other character keeps its place. Token counts are taken over that text, so the length of a
+span, or how far a number of tokens reaches, is still given in offsets of the document.
 
-The parser has told what an element is, so a sign means one thing here: a bar within a table parts two cells, and the
-same bar in a paragraph is left alone. Markup within lines, such as links, is marked by the parser itself.
+The parser has determined the kind of each element, so a sign is unambiguous here: a bar within a table separates two
+cells, and the same bar in a paragraph is left alone. Inline markup, such as links, is marked by the parser itself.
 """
 
 import re
@@ -28,24 +27,24 @@ _FENCES = re.compile(r"\A(?:`{3,}|~{3,})|\n[ \t>]*(?:`{3,}|~{3,})\s*\Z")
 _QUOTE = re.compile(r"^[ \t]{0,3}>(?:[ \t]?>)*", re.MULTILINE)
 _BULLET = re.compile(r"\A[-*+\u2022](?=\s)(?:[ \t]+\[ \](?=\s))?")
 _FRONT = re.compile(r"\A(?:---|\+\+\+)[ \t]*(?=[\r\n])|(?:---|\+\+\+|\.\.\.)\s*\Z")
-# Possessive throughout: a line of blanks would otherwise be searched from each of them.
+# Possessive throughout: otherwise a line of blanks would be searched from each of them.
 _RULE = r"^[ \t>]*+\|?[ \t]*+:?-++:?[ \t]*+(?:\|[ \t]*+:?-++:?[ \t]*+)*+\|?[ \t]*+$"
 _BARS = re.compile(rf"{_RULE}|(?<!\\)\|", re.MULTILINE)
 _RUNS = re.compile(r"([.\u00b7\u2026_=~*#\u2500-\u257f-])\1{4,}|(?:[.\u00b7] ){4,}[.\u00b7]?")
-"""Leaders between a title and its page, lines to fill in, rules: five signs or more, as three are an ellipsis."""
+"""Leaders between a title and its page, lines to fill in, rules: five signs or more, because three are an ellipsis."""
 _TICKS = re.compile(r"(?<![\w`\\])(`{1,2})(?![\s`])([^`\n]{1,200})(?<!\s)\1(?![\w`])")
-"""Code within a line, as the parsers of HTML, Word and others write it; Markdown's own is marked by its parser."""
+"""Inline code as the parsers of HTML, Word and others write it; Markdown's own is marked by its parser."""
 _DATA = re.compile(r"[A-Za-z0-9+/]{32,}={0,2}")
-"""What may be a hash or encoded bytes; the shortest hash that is common, MD5, has 32 digits."""
+"""What may be a hash or encoded bytes; the shortest common hash, MD5, has 32 digits."""
 _LEAST = 32
 _KEPT = 8
-"""The characters of a hash that are read: as many as people quote to name one."""
+"""The characters of a hash that are read: as many as people quote to identify one."""
 _DIGITS = 16
-"""One character in this many is a digit in data; in a long name or a path, hardly any is."""
+"""In data, at least one character in this many is a digit; in long names or paths, hardly any is."""
 
 
 def marks_of(text: str, element: Element) -> Iterator[Span]:
-    """Yield the markup of an element as spans of the document; they may overlap, and are in no order."""
+    """Yield the markup of an element as spans of the document, possibly overlapping and in no particular order."""
     start, end = element.start_char, element.end_char
     inline = element.attributes.get("marks") or ()
     yield from (Span(start + first, start + last) for first, last in zip(inline[::2], inline[1::2], strict=True))
@@ -69,10 +68,10 @@ def _ticks(text: str, start: int) -> Iterator[Span]:
 
 
 def _data(text: str, start: int) -> Iterator[Span]:
-    """Yield all but the beginning of hashes and encoded bytes."""
+    """Yield all but the first characters of hashes and encoded bytes."""
     for match in _DATA.finditer(text):
         digits = sum(map(str.isdigit, match[0]))
-        # Between slashes, the names of a path are short.
+        # Between slashes, path names are short.
         if digits * _DIGITS >= len(match[0]) > digits and max(map(len, match[0].split("/"))) >= _LEAST:
             yield Span(start + match.start() + _KEPT, start + match.end())
 
@@ -96,7 +95,7 @@ class ReadingMap:
     ends: tuple[int, ...] = ()
 
     def unread(self, start: int, end: int) -> tuple[int, ...]:
-        """Return the starts and ends, in turn, of the markup in a span, as offsets in it."""
+        """Return alternating starts and ends of the markup in a span, as offsets in the span."""
         first, stop = bisect_right(self.ends, start), bisect_left(self.starts, end)
         spans = zip(self.starts[first:stop], self.ends[first:stop], strict=True)
         return tuple(place - start for a, b in spans for place in (max(a, start), min(b, end)))
@@ -105,7 +104,7 @@ class ReadingMap:
 def reading_of(parsed: Parsed, kept: Container[str] = ()) -> ReadingMap:
     """Return the reading of a parsed document.
 
-    A foot and the head of the next page, within a chunk over two pages, are not read, unless furniture is `kept`.
+    In a chunk over two pages, the footer and the next page's header are not read, unless furniture is `kept`.
     """
     found = [span for element in parsed.elements for span in marks_of(parsed.text, element)]
     if "furniture" not in kept:
@@ -117,7 +116,7 @@ def reading_of(parsed: Parsed, kept: Container[str] = ()) -> ReadingMap:
 
 
 def _joined(text: str, found: Iterable[Span]) -> Iterable[Span]:
-    """Yield spans in order, those with nothing but blanks between them as one."""
+    """Yield spans in order, joining those with only blanks in between."""
     start = end = -1
     for span in found:
         if start >= 0 and (span.start <= end or not text[end : span.start].strip()):
@@ -131,7 +130,7 @@ def _joined(text: str, found: Iterable[Span]) -> Iterable[Span]:
 
 
 def _blanked(text: str, spans: Iterable[Span]) -> str:
-    """Return the text with blanks in place of the spans; newlines stay."""
+    """Return the text with blanks in place of the spans; newlines are kept."""
     pieces, position = list[str](), 0
     for start, end in spans:
         pieces += [text[position:start], _blanks(text[start:end])]

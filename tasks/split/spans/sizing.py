@@ -1,4 +1,4 @@
-"""Sizing: how long a span is, by table look-up."""
+"""Sizing: the length of a span, by table look-up."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from docmill.tasks.counting.tokens import CHARACTER_WIDTH, Tokens
 
 CHARACTERS_PER_TOKEN = 16
-"""More than real text has: without it, one unknown token, or mostly white space, could be an endless chunk.
+"""More than real text has: without it, an unknown token, or mostly white space, could be an endless chunk.
 
-Padding and markup, such as the blanks of a table in columns, count a quarter: see `Tokens.widths`.
+Padding and markup, such as the blanks of an aligned table, count a quarter: see `Tokens.widths`.
 """
 
 
@@ -24,12 +24,12 @@ class Room:
         return self.measure.at(positions)
 
     def widths(self, positions: Sequence[int]) -> list[int]:
-        """Return the width of the text before each position; a span may have `width`."""
+        """Return the width of the text before each position; a span may have at most `width`."""
         return self.measure.widths(positions)
 
     @property
     def characters(self) -> int:
-        """Return the maximum number of characters of text without padding and markup."""
+        """Return the maximum number of characters in text without padding and markup."""
         return self.tokens * CHARACTERS_PER_TOKEN
 
     @property
@@ -46,7 +46,7 @@ class Room:
         return self.measure.count(start, end) <= self.tokens
 
     def fitting(self, spans: Sequence[tuple[int, int, int]]) -> list[bool]:
-        """Return whether each of many spans fits; the third value of a span is ignored."""
+        """Return whether each of many spans fits; the third value of each is ignored."""
         starts, ends = [span[0] for span in spans], [span[1] for span in spans]
         tokens = [after - before for before, after in zip(self.at(starts), self.at(ends), strict=True)]
         widths = [after - before for before, after in zip(self.widths(starts), self.widths(ends), strict=True)]

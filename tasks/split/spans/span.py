@@ -1,4 +1,4 @@
-"""Span: a stretch of a document's text, and the positions where a text may be cut between visible characters."""
+"""Span: a stretch of a document's text, and the positions at which text may be cut between visible characters."""
 
 from functools import cache
 from typing import Any, NamedTuple
@@ -8,7 +8,7 @@ _ORDINARY = r"\p{GCB=Other}{2}"
 _EXTENDS = r"[^\p{GCB=Control}\r\n][\p{GCB=Extend}\p{GCB=ZWJ}\p{GCB=SpacingMark}]"
 _LOOK_BACK = 256  # characters; clusters in real text are much shorter, and a longer, hostile one may be cut
 _DASHES_AND_QUOTES = frozenset(map(chr, range(0x2010, 0x2028)))
-_FIRST_MARK = "\u0300"  # lower code points never extend the one before, except a line feed after a carriage return
+_FIRST_MARK = "\u0300"  # lower code points never extend the previous one, except a line feed after a carriage return
 
 
 class Span(NamedTuple):
@@ -20,7 +20,7 @@ class Span(NamedTuple):
 
 @cache
 def _compiled(pattern: str) -> Any:
-    import regex  # type: ignore[import-untyped]  # 10 ms, for texts with marks and emoji
+    import regex  # type: ignore[import-untyped]  # 10 ms, only for texts with marks and emoji
 
     return regex.compile(pattern)
 
@@ -43,7 +43,7 @@ def is_boundary_plain(text: str, position: int) -> bool:
 
 
 def cluster_start(text: str, position: int) -> int:
-    """Return the first code point of the grapheme cluster that holds the one at `position`."""
+    """Return the start of the grapheme cluster that contains the code point at `position`."""
     if is_boundary_plain(text, position):
         return position
     anchor = position

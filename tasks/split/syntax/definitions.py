@@ -36,10 +36,10 @@ _NAMED_BY = frozenset(["variable_declarator", "pair", "assignment_expression", "
 _ELIXIR = re.compile(rb"(?:def\w*|test|describe)\b")
 _MARK = re.compile(r"\s*(?:@[\w.]+(?:\(.*\))?|#?\[.*\])[ \t]*\r?\n")
 _BLOCK_BEGINS = re.compile(r"(?:\s*(?:=>|[={:]|\b(?:do|where|struct|then)))+\s*$")
-_CLOSED = re.compile(r"(?:[ \t]*[;,)\]]+)?")  # what ends the statement of a definition, behind its end
+_CLOSED = re.compile(r"(?:[ \t]*[;,)\]]+)?")  # closes a definition's statement, after its end
 _FENCE = re.compile(r"[ \t]*(?P<mark>`{3,}|~{3,})[^\n]*\n")
-_LONGEST = 160  # characters of a signature; the context of every chunk within the definition repeats it
-_READ = 4 * _LONGEST  # characters read for a signature, decorators and repeated white space included
+_LONGEST = 160  # characters of a signature; every chunk in the definition repeats it in its context
+_READ = 4 * _LONGEST  # characters read for a signature, including decorators and repeated white space
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +56,7 @@ class Definition:
 
 
 class Definitions:
-    """The definitions of one piece of code, in order; positions count from the start of its text."""
+    """The definitions in a piece of code, in order; positions are relative to the start of its text."""
 
     def __init__(self, text: str, syntax: Syntax) -> None:
         self.all: list[Definition] = []
@@ -90,7 +90,7 @@ def definitions_of(text: str, language: str) -> Definitions | None:
 
 
 def _walk(syntax: Syntax) -> Iterator["Node"]:
-    """Yield the nodes of definitions of more than one line, in order."""
+    """Yield the nodes of multi-line definitions, in order."""
     kinds = _EVERYWHERE | _OWN.get(syntax.language, set())
     open_ = list(reversed(syntax.root.children))
     while open_:
@@ -112,7 +112,7 @@ def _defines(node: "Node", kinds: frozenset[str], language: str) -> bool:
 
 
 def _line_start(text: str, position: int) -> int:
-    """Return the start of the line that holds a position."""
+    """Return the first non-space position of the line that contains a position."""
     line = max(text.rfind("\n", 0, position), text.rfind("\r", 0, position)) + 1
     return line + len(text[line:position]) - len(text[line:position].lstrip())
 
@@ -132,7 +132,7 @@ def _signature(text: str, start: int, node: "Node", syntax: Syntax) -> str:
 
 
 class Enclosing:
-    """Finds the definitions around a span of a document. Code is parsed only when a span begins within it."""
+    """Finds the definitions around a span of a document. Code is parsed only if a span begins within it."""
 
     def __init__(self, parsed: Parsed) -> None:
         self._text = parsed.text

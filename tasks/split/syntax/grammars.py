@@ -45,27 +45,27 @@ GRAMMARS = {
     "groovy": "groovy",
     "terraform": "hcl",
 }
-"""Languages by docmill's names, with the package after `tree_sitter_` and, where it is not `language`, the function."""
+"""Languages by docmill's names, with the package after `tree_sitter_` and the function unless it is `language`."""
 
 _NAMES = {"typescript": ("ts", "tsx"), "javascript": ("js", "jsx"), "shell": ("bash", "sh", "zsh", "console")} | {
     "python": ("py", "python3"), "csharp": ("c#", "cs"), "cpp": ("c++",), "objectivec": ("objc", "objective-c")
 } | {"go": ("golang",), "rust": ("rs",), "ruby": ("rb",), "kotlin": ("kt",), "terraform": ("hcl", "tf")}  # fmt: skip
 _ALIASES = {alias: name for name, aliases in _NAMES.items() for alias in aliases}
-_MAX_CHARACTERS = 2_000_000  # longer code is mostly generated data; its tree takes much memory and is of no use
+_MAX_CHARACTERS = 2_000_000  # longer code is mostly generated data, whose tree would take much memory for no benefit
 _MAX_SECONDS = 2.0  # of CPU time of this thread: some grammars are quadratic on hostile text
 _MAX_ERRORS = 0.2
 """The maximum fraction of a text that the grammar cannot parse.
 
-With more errors, the text is in another language, and the tree misleads; with a lower limit, one unknown construct
+With more errors, the text is in another language and the tree would mislead; with a lower limit, one unknown construct
 would discard the tree of a whole file.
 """
-_READ = 1 << 16  # bytes passed to the parser at once; it checks the time in between
+_READ = 1 << 16  # bytes passed to the parser at once; the time is checked in between
 _CONTINUATION_MASK, _CONTINUATION = 0xC0, 0x80  # RFC 3629: in UTF-8 the bytes 10xxxxxx continue a code point
 
 
 @dataclass(frozen=True, slots=True)
 class Syntax:
-    """The syntax tree of a text; `place` gives the position, in code points, of a byte offset in its UTF-8 form."""
+    """The syntax tree of a text; `place` converts a byte offset in its UTF-8 form to a position in code points."""
 
     root: "Node"
     language: str
@@ -76,7 +76,7 @@ class Syntax:
 
 
 def known(language: str) -> str:
-    """Return docmill's name of a language, as spelled in a code fence, or "" if there is no grammar for it."""
+    """Return docmill's name of a language as written in a code fence, or "" if there is no grammar for it."""
     name = language.strip().lower()
     name = _ALIASES.get(name, name)
     return name if name in GRAMMARS else ""
@@ -84,7 +84,7 @@ def known(language: str) -> str:
 
 @cache
 def absent() -> tuple[str, ...]:
-    """Return the languages whose grammar is not installed: their code is split as text. The extra `code` has all."""
+    """Return the languages without an installed grammar; their code is split as text. The extra `code` installs all."""
     return tuple(name for name in GRAMMARS if find_spec(f"tree_sitter_{GRAMMARS[name].split()[0]}") is None)
 
 
@@ -137,6 +137,6 @@ def _errors(root: "Node") -> Iterator["Node"]:
 
 
 def _places(source: bytes) -> Any:
-    """Return the number of code points that begin before each byte, and before the end."""
+    """Return, for each byte and for the end, how many code points begin before it."""
     begins = (np.frombuffer(source, np.uint8) & _CONTINUATION_MASK) != _CONTINUATION
     return np.concatenate([[0], np.cumsum(begins)]) - np.append(~begins, False)
