@@ -1,1 +1,1 @@
-"""Sources: from folders and globs to files and their members, read only if they may have changed."""
+"""Sources: from folders and globs to files and their members, reading only files that may have changed."""

@@ -1,4 +1,4 @@
-"""Access grants: who may see the files of which no sidecar, folder or source says it, by the settings `[access]`."""
+"""Access grants: who may see files for which no sidecar, folder or source says so, from the settings in `[access]`."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -16,7 +16,7 @@ Listed = tuple[Source, Listing]
 
 @dataclass(frozen=True, slots=True)
 class Grants:
-    """The principals of `sources` by their names, and the `default` of others."""
+    """The principals of `sources` by name, and the `default` for all others."""
 
     default: tuple[str, ...] = (EVERYONE,)
     sources: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
@@ -27,12 +27,12 @@ class Grants:
 
 
 def granted(listings: Sequence[Listed], grants: Grants) -> list[Listed]:
-    """Return the listings with the access that the settings grant to files of which nothing else says it."""
+    """Return the listings, granting the access of the settings to files for which nothing else states it."""
     return [(source, _granted(listing, grants.of(source.name))) for source, listing in listings]
 
 
 def _granted(listing: Listing, access: tuple[str, ...]) -> Listing:
-    # What a row says without a record is not written down: a store without these settings stays as it is.
+    # The default of rows without a record is not written, so that a store without these settings stays as it is.
     return listing if access == (EVERYONE,) else replace(listing, found=_with(listing.found, cache(_grant(access))))
 
 
@@ -44,7 +44,7 @@ def _grant(access: tuple[str, ...]) -> Callable[[str], str]:
 
 
 def _with(files: Sequence[SourceFile], text_of: Callable[[str], str]) -> Sequence[SourceFile]:
-    """Return files whose records are what `text_of` makes of them."""
+    """Return files with their records replaced by the results of `text_of`."""
     if not isinstance(files, RowColumns):
         return [replace(file, described=text_of(file.described)) for file in files]
     table = files.table

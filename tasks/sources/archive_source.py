@@ -1,4 +1,4 @@
-"""Archive source: an archive as a source, and what opens archives, wherever these are found."""
+"""Archive source: an archive as a source, and the opener of archives, wherever they are found."""
 
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -33,23 +33,23 @@ from docmill.tasks.work.pool.pool import shared_pool
 
 @dataclass(frozen=True, slots=True)
 class Opener:
-    """Opens archives in worker processes, within limits; none starts before there is something to open."""
+    """Opens archives in worker processes, within limits; no worker starts before there is something to open."""
 
     options: ArchiveOptions
     limits: Limits
 
     def look(self, files: Sequence[SourceFile]) -> Iterator[Contents | Rejected]:
-        """Yield what each file holds, or why no worker could tell."""
+        """Yield the contents of each file, or why no worker could list them."""
         if not files:
             return
         from docmill.tasks.work.document.open_archive import FileListing, look
 
-        # Where it is found, a file has the suffix in its uri, as it may have been fetched under another name.
+        # The name from the uri, because the file may have been fetched under a name with another suffix.
         jobs = [FileListing(file.local, PurePosixPath(file.uri).name, self.options) for file in files]
         yield from shared_pool(self.limits).map(look, jobs)
 
     def fetch(self, member: SourceFile, path: Path, most_bytes: int) -> None:
-        """Write the bytes of a member to `path`; raise `Rejected` if it cannot be had."""
+        """Write the bytes of a member to `path`; raise `Rejected` if that is impossible."""
         from docmill.tasks.work.document.open_archive import FileListing, MemberCopy, copy_member
 
         options = replace(self.options, member_bytes=min(most_bytes, self.options.member_bytes))
@@ -63,9 +63,9 @@ class Opener:
 class ArchiveSource(NamedSource):
     """An archive on this machine that is named as a source; `holder` is the source of this one file.
 
-    Its files are the members, at any depth, and the version of each is the hash of its bytes. They have the uris that
-    they have where the archive is found in a folder. What begins as an archive and is a document, such as one of Word,
-    is listed as it is; so is an archive that cannot be opened, to be rejected with the reason.
+    Its files are the members, at any depth, and the version of each is the hash of its bytes. Their uris are the same
+    as when the archive is found in a folder. A document that begins like an archive, such as a Word file, is listed as
+    it is; so is an archive that cannot be opened, to be rejected with the reason.
     """
 
     holder: Source
@@ -76,19 +76,19 @@ class ArchiveSource(NamedSource):
 
     @property
     def folder(self) -> Path | None:
-        """The folder in which the archive lies."""
+        """The folder that contains the archive."""
         return self.holder.folder
 
     def list(self, options: DiscoverOptions, checkpoints: Checkpoints, passing: Passing = iter) -> Listing:
-        """List the members; an archive that is as it was is not opened again. Raises as the holder does."""
+        """List the members; an unchanged archive is not opened again. Raise as the holder does."""
         listing = self.holder.list(options, checkpoints, passing)
         holders = [file for file in listing.found if not is_sidecar(PurePosixPath(file.uri).name)]
         opened = {file.uri: self._contents(file, checkpoints) for file in holders}
-        # What cannot be opened, and a mail, is left to the step of a run that opens what is found in any source.
+        # Mails, and what cannot be opened, are left to the step that opens the archives found in any source.
         return opened_up(listing, {uri: one for uri, one in opened.items() if _is_folder(one)}, self.prefix)
 
     def fetch(self, file: SourceFile, path: Path, most_bytes: int) -> None:
-        """Write the bytes of a member to `path`; raise `Rejected` if it is not there, or is too large."""
+        """Write the bytes of a member to `path`; raise `Rejected` if it is missing or too large."""
         (self.opener if file.place else self.holder).fetch(file, path, most_bytes)
 
     def link(self, file: SourceFile) -> str:
@@ -96,7 +96,7 @@ class ArchiveSource(NamedSource):
         return self.holder.link(file)
 
     def _contents(self, file: SourceFile, checkpoints: Checkpoints) -> Contents:
-        """Return what the archive holds, from the checkpoint if it has not changed since."""
+        """Return the contents of the archive, from the checkpoint if it has not changed since."""
         known_as = f"archive-{key_of(file.path)}"
         key = key_of(
             "archive", LISTING_VERSION, asdict(self.opener.options), file.uri, file.size, file.mtime_ns, file.inode
@@ -106,14 +106,14 @@ class ArchiveSource(NamedSource):
         now = time.time_ns()
         (found,) = self.opener.look([file])
         contents = found if isinstance(found, Contents) else Contents("archive", (), found.reason, found.message)
-        # What failed is tried again; and what was written within the last tick may change under the same time.
+        # Failures are tried again. A file written within the last clock tick may still change without a new time.
         if not failed(contents) and now - file.mtime_ns > SETTLED_NS:
             checkpoints.note(known_as, Checkpoint(key, encode_contents(contents)))
         return contents
 
 
 def begins_as_archive(path: Path) -> bool:
-    """Return whether a path is a file that begins as archives do; some documents do, too."""
+    """Return whether a path is a file that begins as archives do; some documents do as well."""
     try:
         with path.open("rb") as file:
             return may_hold(path.name, file.read(HEAD_BYTES)) == "archive"
@@ -127,12 +127,13 @@ def failed(contents: Contents) -> bool:
 
 
 def opened_up(listing: Listing, opened: Mapping[str, Contents], prefix: str) -> Listing:
-    """Return a listing in which members take the place of their archive, and attachments stand beside their mail.
+    """Return a listing in which members replace their archive, and attachments are added after their mail.
 
-    `opened` has what each container holds, by uri. A source's `prefix` is no part of the paths that patterns match.
+    `opened` has the contents of each container, by uri. Patterns are matched against paths without the source's
+    `prefix`.
     """
     files, closed = listing.found, None
-    if isinstance(files, RowColumns):  # of the many files of a folder, those that are opened up alone become objects
+    if isinstance(files, RowColumns):  # of the many files in a folder, only those to open up become objects
         closed, files = files.parted("uri", opened)
     found: list[SourceFile] = []
     skipped = list(listing.skipped)
@@ -149,7 +150,7 @@ def opened_up(listing: Listing, opened: Mapping[str, Contents], prefix: str) -> 
 
 
 def _itself(file: SourceFile, contents: Contents | None) -> list[SourceFile]:
-    """Return a file if it is a document, or if it is to be rejected as an archive that cannot be opened."""
+    """Return a file if it is a document, or if it must be rejected as an archive that cannot be opened."""
     if contents is None or contents.kind in KEPT:
         return [file]
     return [replace(file, reason=contents.reason, message=contents.message)] if contents.reason else []
@@ -163,7 +164,8 @@ def _wanted(file: SourceFile, contents: Contents, rules: PathRules | None, prefi
     path = file.uri.removeprefix(prefix)
     for entry in contents.entries:
         named = _named(entry, uncompressed(file.uri)) if contents.kind == "compressed" else entry
-        # A name that leads out of the archive is no path, so no pattern can be meant for it: `..` is no hidden folder.
+        # A name that leads out of the archive is not a path that a pattern could be meant for: `..` is not a hidden
+        # folder.
         if named.reason == UNSAFE_PATH or rules is None or not rules.drop_inner(path, named.name):
             yield named
 
@@ -176,7 +178,7 @@ def _named(entry: ContainedFile, name: str) -> ContainedFile:
 
 
 def _member(file: SourceFile, entry: ContainedFile) -> SourceFile:
-    # Not the time in the archive, which has no time zone and is often that of the build.
+    # Not the time in the archive, which has no time zone and is often the build time.
     item = SourceItem(entry.name, entry.content_hash, entry.size, file.mtime_ns)
     return SourceFile(
         uri=f"{file.uri}/{entry.name}",

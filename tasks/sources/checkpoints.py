@@ -1,6 +1,6 @@
-"""Checkpoints: what sources listed before, so that they can be asked only for what has changed since.
+"""Checkpoints: what sources listed before, so that they can be asked for changes only.
 
-They are in `cache/sources/`, one file for each source; losing one costs one full listing, and no document.
+They are in `cache/sources/`, one file for each source; losing one costs a full listing but no document.
 """
 
 from collections.abc import Mapping
@@ -27,7 +27,7 @@ _SCHEMA = pa.schema(
 
 @dataclass(frozen=True, slots=True)
 class Checkpoint:
-    """All items of a source as of `state`, a text that only the source understands; `key` is that of its settings."""
+    """All items of a source as of `state`, a text that only the source understands; `key` identifies its settings."""
 
     key: str = ""
     state: str = ""
@@ -35,23 +35,23 @@ class Checkpoint:
 
 
 class Checkpoints:
-    """The last listing of each source; without the folder of a store, in memory alone."""
+    """The last listing of each source; in memory only, unless a store's folder is given."""
 
     def __init__(self, store: Path | None = None) -> None:
         self._folder = store / "cache" / "sources" if store else None
         self._fresh: dict[str, Checkpoint] = {}
 
     def of(self, source: str, key: str) -> Checkpoint:
-        """Return the last checkpoint of a source under these settings, else an empty one."""
+        """Return the last checkpoint of a source with these settings, or an empty one."""
         known = self._fresh.get(source) or self._read(source)
         return known if known.key == key else Checkpoint(key)
 
     def note(self, source: str, checkpoint: Checkpoint) -> None:
-        """Note the checkpoint of a listing; `save` keeps it."""
+        """Note the checkpoint of a listing; `save` writes it."""
         self._fresh[source] = checkpoint
 
     def save(self) -> None:
-        """Write what has changed; to be called once what was listed is in the store."""
+        """Write changed checkpoints; call this once what was listed is in the store."""
         for source, checkpoint in self._fresh.items() if self._folder else ():
             if checkpoint != self._read(source):
                 self._write(source, checkpoint)

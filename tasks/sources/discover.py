@@ -1,4 +1,4 @@
-"""Discover: the kinds of sources, those of plugins among them, and which source an argument names."""
+"""Discover: the kinds of sources, including those of plugins, and the source that an argument names."""
 
 import errno
 import glob
@@ -36,14 +36,14 @@ from docmill.tasks.sources.source import (
 from docmill.tasks.sources.walk import Walk
 
 _PATH = "file"
-"""The kind of a source that is a path."""
+"""The kind of a source given by a path."""
 
 
 def open_source(argument: str, tables: Tables = MappingProxyType({}), opener: Opener | None = None) -> Source:
     """Return the source for `PATH`, `GLOB` or `NAME=PATH`.
 
-    A path may be an address of objects, such as `s3://BUCKET/PREFIX`, or `PLUGIN://SOURCE`, whose settings are among
-    `tables`. With an `opener`, an archive on this machine is a source of its own; without one, it is a file.
+    A path may be an object address, such as `s3://BUCKET/PREFIX`, or `PLUGIN://SOURCE`, whose settings are in `tables`.
+    With an `opener`, an archive on this machine is a source itself; without one, it is a file.
     """
     check_argument(argument)
     name, where = _named(argument)
@@ -56,7 +56,7 @@ def open_source(argument: str, tables: Tables = MappingProxyType({}), opener: Op
 def _open_path(address: Address, _tables: Tables) -> "FolderSource":
     argument, path, name = address.argument, Path(address.where), address.name
     _check_reachable(argument, path)
-    # A folder may be called [drafts]: what exists under the name itself is meant.
+    # A folder may really be called [drafts], so an existing path is not taken for a glob.
     if glob.has_magic(str(path)) and not path.exists():
         return _glob_source(argument, path, name)
     if not path.exists():
@@ -67,7 +67,7 @@ def _open_path(address: Address, _tables: Tables) -> "FolderSource":
 
 
 def check_argument(argument: str) -> None:
-    """Raise `SourceError` for an argument that names no source, wherever that may be."""
+    """Raise `SourceError` for an argument that cannot name a source, whether or not it exists."""
     _, where = _named(argument)
     if not where:
         raise SourceError("a source is an empty string; give a folder, a file or a glob")
@@ -75,7 +75,7 @@ def check_argument(argument: str) -> None:
 
 
 def wrong_settings(arguments: Iterable[str], tables: Tables) -> Iterator[tuple[tuple[str, ...], str]]:
-    """Yield the key of each wrong setting of the sources of plugins, and what is wrong; nothing is opened."""
+    """Yield the key and the fault of each wrong setting of plugin sources; nothing is opened."""
     for argument in arguments:
         name, where = _named(argument)
         if not _why_unread(where):
@@ -83,7 +83,7 @@ def wrong_settings(arguments: Iterable[str], tables: Tables) -> Iterator[tuple[t
 
 
 def _scheme(argument: str, where: str) -> str:
-    """Return the kind of a source; raise `SourceError` for an address that neither docmill nor a plugin reads."""
+    """Return the kind of a source; raise `SourceError` for an address that neither docmill nor a plugin can read."""
     if why := _why_unread(where):
         raise SourceError(f"source {argument!r}: {why}, or install a plugin that reads it")
     scheme, separator, _ = where.partition("://")
@@ -91,13 +91,13 @@ def _scheme(argument: str, where: str) -> str:
 
 
 def _why_unread(where: str) -> str:
-    """Return why nothing here reads an address, or "" for a path and for an address that something reads."""
+    """Return why nothing here can read an address, or "" for a path or a readable address."""
     scheme, separator, _ = where.partition("://")
     return "" if separator and scheme in SOURCES and scheme != _PATH else why_foreign(where)
 
 
 def _check_reachable(argument: str, path: Path) -> None:
-    """Raise `SourceError` if a path may exist but cannot be looked at."""
+    """Raise `SourceError` if a path may exist but cannot be accessed."""
     try:
         path.stat()
     except OSError as error:
@@ -106,12 +106,12 @@ def _check_reachable(argument: str, path: Path) -> None:
 
 
 def is_remote(argument: str) -> bool:
-    """Return whether an argument names a source that is not on this machine."""
+    """Return whether an argument names a source outside this machine."""
     return "://" in _named(argument)[1]
 
 
 def name_of(argument: str, tables: Tables = MappingProxyType({})) -> str:
-    """Return the name of the source for an argument, also if its folder is gone."""
+    """Return the name of an argument's source, even if its folder is gone."""
     try:
         return open_source(argument, tables).name
     except DocmillError:
@@ -119,7 +119,7 @@ def name_of(argument: str, tables: Tables = MappingProxyType({})) -> str:
 
 
 def likely_name(argument: str) -> str:
-    """Return the name of the source for an argument, as far as the argument tells it."""
+    """Return the name of an argument's source, as far as the argument shows it."""
     name, where = _named(argument)
     if name or is_remote(argument):
         return name or name_by(where) or where.rstrip("/").rpartition("/")[2]
@@ -128,9 +128,9 @@ def likely_name(argument: str) -> str:
 
 
 def _named(argument: str) -> tuple[str, str]:
-    """Return the name that an argument gives its source, if any, and the path or address."""
+    """Return the name that an argument gives its source, or "", and the path or address."""
     name, _, rest = argument.partition("=")
-    # A path may hold an equals sign.
+    # A path may contain an equals sign.
     named = bool(rest) and "/" not in name and not may_exist(argument)
     return (name, rest) if named else ("", argument)
 
@@ -145,7 +145,7 @@ def _glob_source(argument: str, path: Path, name: str) -> "FolderSource":
 
 
 def _source(name: str, root: Path, pattern: str) -> "FolderSource":
-    # `docs` and `./docs/` are one source, whose documents must not become those of another.
+    # `docs` and `./docs/` must be the same source, or each would claim the other's documents.
     resolved = root.resolve()
     prefix = f"{name}/" if name else ""
     return FolderSource(name or resolved.name or "root", pattern, prefix, str(resolved), resolved)
@@ -153,7 +153,7 @@ def _source(name: str, root: Path, pattern: str) -> "FolderSource":
 
 @dataclass(frozen=True)
 class FolderSource(NamedSource):
-    """A folder on this machine, a glob below it, or one file in it, whose name may be a link to anywhere."""
+    """A folder on this machine, a glob below it, or one file in it, which may be a link to anywhere."""
 
     folder: Path
     is_link: bool = False
@@ -162,13 +162,13 @@ class FolderSource(NamedSource):
 
     @property
     def kind(self) -> str:
-        """What it is: only of a whole folder can the file system tell all changes."""
+        """The kind; the file system can report all changes only for a whole folder."""
         return "not a folder" if self.pattern else "a folder"
 
     def list(self, options: DiscoverOptions, checkpoints: Checkpoints, passing: Passing = iter) -> Listing:  # noqa: ARG002
-        """List the files; what cannot be looked at is skipped with its reason, as are loops and stores.
+        """List the files; skip what cannot be accessed, with the reason, and also loops and stores.
 
-        Raises `SourceError` if the folder cannot be listed, or if a glob or a named file matches nothing.
+        Raise `SourceError` if the folder cannot be listed, or if a glob or a named file matches nothing.
         """
         rules = PathRules(options)
         walk = Walk(self, self.folder, rules, self._reach(options))
@@ -182,7 +182,7 @@ class FolderSource(NamedSource):
         return listing
 
     def _reach(self, options: DiscoverOptions) -> Reach:
-        """Return where the path of a file may lead when it is read."""
+        """Return where links in a file's path may lead when it is read."""
         if self.is_link or options.follow_links == "all":
             return ANYWHERE
         return Reach(str(self.folder), options.follow_links == "inside")
@@ -195,7 +195,7 @@ class FolderSource(NamedSource):
         )
 
     def fetch(self, file: SourceFile, path: Path, most_bytes: int) -> None:  # noqa: ARG002  it is on this machine
-        """Copy a file, which a run reads where it is; raise `Rejected` if it cannot be read."""
+        """Copy a file, which a run reads in place; raise `Rejected` if it cannot be read."""
         try:
             with file.local.open() as found, path.open("wb") as copy:
                 shutil.copyfileobj(found, copy)
@@ -203,9 +203,9 @@ class FolderSource(NamedSource):
             raise Rejected(UNREADABLE, error.strerror or str(error)) from error
 
     def link(self, file: SourceFile) -> str:  # noqa: ARG002
-        """Return "": a path says nothing to the reader of a store on another machine, and names folders of this one.
+        """Return "": a path means nothing to readers of a store on another machine, and reveals folders of this one.
 
-        `docmill search` links to files of this machine by what its runs have seen here.
+        `docmill search` links to files on this machine by what its runs have seen here.
         """
         return ""
 
@@ -232,4 +232,4 @@ SOURCES: Registry[SourceKind] = Registry(
     },
     kind_of_plugin,
 )
-"""The kinds of sources by the scheme of their addresses."""
+"""The kinds of sources, by the scheme of their addresses."""

@@ -1,7 +1,7 @@
 """Expand archives: list the members of archives and mails among the files of a source.
 
-An archive is a folder: its members take its place. Mails, PDFs and documents of Office stay, and their attachments and
-embedded files are further documents. A worker process looks into each of them, once for each content.
+An archive is like a folder: its members take its place. Mails, PDFs and Office documents stay, and their attachments
+and embedded files are further documents. A worker process looks into each distinct content once.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -25,15 +25,15 @@ def expand(
     retry: bool,
     bring: Callable[[Iterable[str]], object],
 ) -> list[Listed]:
-    """Return the sources' files and their members; `retry` tries again to open archives that failed before.
+    """Return the sources' files and their members; `retry` opens archives again that failed before.
 
-    `bring` downloads the files to open that are not on this machine.
+    `bring` downloads files to open that are not on this machine.
     """
     holders = _holders(listings)
     # By content: a renamed or copied archive is not opened again.
     keys = {file.uri: seen.key(file.content_hash, suffix_of(file.uri)) for file in holders}
     known = _remembered(keys.values(), seen, retry)
-    # Of files with equal content one is opened.
+    # Of files with equal content, only one is opened.
     fresh = {keys[file.uri]: file for file in holders if keys[file.uri] not in known}
     bring(file.path for file in fresh.values())
     for key, result in zip(fresh, opener.look([*fresh.values()]), strict=True):
@@ -45,23 +45,23 @@ def expand(
 
 
 def _holders(listings: Iterable[Listed]) -> list[SourceFile]:
-    """Return the files that may hold others."""
+    """Return the files that may contain others."""
     return [file for _, listing in listings for file in _few(listing.found) if file.holds in HOLDERS]
 
 
 def _few(files: Sequence[SourceFile]) -> Sequence[SourceFile]:
-    """Return files, without making objects of the many in a folder that hold nothing."""
+    """Return the files to look at, without making objects of the many in a folder that contain nothing."""
     return files.having("holds", HOLDERS) if isinstance(files, RowColumns) else files
 
 
 def _remembered(keys: Iterable[str], seen: Listings, retry: bool) -> dict[str, Contents]:
-    """Return the results of earlier runs, by key; with `retry`, without failures."""
+    """Return the results of earlier runs by key; with `retry`, without failures."""
     found = {key: seen.get(key) for key in keys}
     return {key: one for key, one in found.items() if one and not (retry and failed(one))}
 
 
 def _survived(result: Contents | Rejected, holds: str) -> Contents:
-    """Return the result of a worker, or what its failure means: a document can still be read."""
+    """Return the result of a worker, or the contents to assume after a failure: a document can still be read."""
     if isinstance(result, Contents):
         return result
     if holds == "archive":
@@ -70,7 +70,7 @@ def _survived(result: Contents | Rejected, holds: str) -> Contents:
 
 
 def without_files(sources: Iterable[Listed], held: Mapping[str, int]) -> Iterator[str]:
-    """Yield a message for each source that has no files and no documents, of which the store `held` so many by name."""
+    """Yield a message for each source without files that has no documents in the store; `held` counts these by name."""
     for source, listing in sources:
         if not (listing.found or listing.unseen or held.get(source.name)):
             yield f"{source.name}: no files found; check the path, .docmillignore and [discover]"

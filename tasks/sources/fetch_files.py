@@ -1,6 +1,6 @@
-"""Fetch files: the files of sources that are not on this machine, fetched only if they are new or changed.
+"""Fetch files: fetch the files of sources that are not on this machine, only if they are new or changed.
 
-A tally counts what a run lists and fetches of its sources while it goes on.
+Meanwhile, a tally counts what a run lists and fetches from each source.
 """
 
 import glob
@@ -39,13 +39,13 @@ from docmill.tasks.sources.source import (
 )
 
 _EVERY_S = 0.1
-"""Seconds between two reports: a display draws no more often, and a listing may have millions of items."""
+"""Seconds between two reports: displays draw no more often, and a listing may have millions of items."""
 Tell = Callable[[str, int, int, int], None]
-"""Hears how far a source is: its name, the items done, of how many to fetch, 0 while it is listed, and their bytes."""
+"""Gets the progress of a source: its name, items done, items to fetch (0 during listing), and bytes."""
 
 
 class Tally:
-    """Counts items and bytes by source. One thread at a time may count."""
+    """Counts items and bytes by source. Only one thread at a time may count."""
 
     def __init__(self, tell: Tell | None = None) -> None:
         self._tell = tell
@@ -53,7 +53,7 @@ class Tally:
         self._counts: dict[str, SourceCounts] = {}
 
     def passing(self, source: str, items: Iterable[SourceItem]) -> Iterator[SourceItem]:
-        """Yield the items of a listing while they are counted for those who watch."""
+        """Yield the items of a listing, counting them for progress reports."""
         count = size = 0
         for item in items:
             count, size = count + 1, size + item.size
@@ -63,7 +63,7 @@ class Tally:
             self._tell(source, count, 0, size)
 
     def listed(self, source: Source, files: Sequence[SourceFile]) -> None:
-        """Count the files that a source has. Sources of one name count together."""
+        """Count the files of a source. Sources with the same name are counted together."""
         before = self._of(source.name)
         self._counts[source.name] = replace(
             before, listed=before.listed + len(files), listed_bytes=before.listed_bytes + _bytes(files),
@@ -71,14 +71,14 @@ class Tally:
         )  # fmt: skip
 
     def fetched(self, source: str, size: int, done: int, total: int) -> None:
-        """Count an item of a source that has come, the number `done` of `total`."""
+        """Count an item that was fetched, number `done` of `total`."""
         before = self._of(source)
         now = replace(before, fetched=before.fetched + 1, fetched_bytes=before.fetched_bytes + size)
         self._counts[source] = now
         self._say(source, done, total, now.fetched_bytes)
 
     def counts(self) -> list[SourceCounts]:
-        """Return the counts of each source, in the order in which they were listed."""
+        """Return the counts of each source, in listing order."""
         return [*self._counts.values()]
 
     def _of(self, source: str) -> SourceCounts:
@@ -99,17 +99,16 @@ def _bytes(files: Sequence[SourceFile]) -> int:
 
 
 _AT_ONCE = 16
-"""Concurrent downloads: each waits for the source, so fewer leave the line idle; more only share it."""
+"""Concurrent downloads: each mostly waits for the source, so fewer leave bandwidth unused; more only share it."""
 _NAME_CHARACTERS = 50  # of at most 4 bytes each: a key may be longer than a file name
 
 
 class Places:
-    """Where sources are that were read by the runs of a store on this machine.
+    """Where the sources are that a store's runs on this machine have read.
 
-    A source without a name is called after its folder, so two folders may claim one name. The files of one would then
-    count as a new state of the other, and what only the other has would be deleted. The claims are kept in
-    `cache/places.json`. Without that file, or in a copy of the store, the next run takes any folder of a name.
-    """
+    A source without a given name is named after its folder, so two folders may claim one name. The files of one would
+    then count as a new state of the other, and whatever only the other has would be deleted. The claims are kept in
+    `cache/places.json`. Without that file, or in a copy of the store, the next run accepts any folder with the name."""
 
     def __init__(self, store: Path | None = None) -> None:
         self._store = store
@@ -118,9 +117,9 @@ class Places:
         self._empty: list[_Claim] = []
 
     def claim(self, source: Source, listing: Listing, replaces: bool) -> None:
-        """Note where a source is, and raise `SourceError` if one of its name is elsewhere.
+        """Record where a source is, and raise `SourceError` if another one with its name is elsewhere.
 
-        With `replaces`, it may take the name of what an earlier run read elsewhere.
+        With `replaces`, it may take over the name of a source that an earlier run read elsewhere.
         """
         claim = _Claim(source.name, source.prefix, source.pattern, source.origin or str(source.folder))
         for other in filter(claim.clashes, self._now):
@@ -134,9 +133,9 @@ class Places:
         (self._now if listing.found else self._empty).append(claim)
 
     def save(self, lost: Collection[str] = ()) -> None:
-        """Keep the claims of this run, and those of earlier runs that it did not replace; an empty folder has none.
+        """Keep the claims of this run, and earlier ones that it does not replace; an empty folder has none.
 
-        Claims whose names are among `lost` are no longer made.
+        Claims with names in `lost` are dropped.
         """
         now, empty = ([one for one in claims if one.name not in lost] for claims in (self._now, self._empty))
         kept = [one for one in self._before if not any(map(one.meets, [*now, *empty]))]
@@ -146,7 +145,7 @@ class Places:
 
 
 class _Claim(NamedTuple):
-    """A source and the folder or address where it is."""
+    """A source and its folder or address."""
 
     name: str
     prefix: str
@@ -154,20 +153,20 @@ class _Claim(NamedTuple):
     where: str
 
     def meets(self, other: "_Claim") -> bool:
-        """Return whether a document of one may count as a document of the other: all but two different files."""
+        """Return whether a document of one may count as a document of the other: true but for two different files."""
         files = all(one.pattern and not glob.has_magic(one.pattern) for one in (self, other))
         return self.name == other.name and (not files or self.pattern == other.pattern)
 
     def clashes(self, other: "_Claim") -> bool:
-        """Return whether two places meet by a name that was not given to both."""
+        """Return whether the claims meet at different places by a name that was not given to both."""
         return self.where != other.where and self.meets(other) and not (self.prefix and other.prefix)
 
     def stands(self) -> bool:
-        """Return whether it may still be a source: a folder that was moved or deleted is none."""
+        """Return whether it may still be a source; a folder that was moved or deleted is none."""
         return is_origin(self.where) or Path(self.where).is_dir()
 
     def both(self, other: "_Claim") -> str:
-        """Return what is wrong with two claims that clash."""
+        """Return a message about two claims that clash."""
         return f"{other.where} and {self.where} are both source {self.name!r} and would delete each other's documents"
 
 
@@ -176,9 +175,9 @@ def _path_of(store: Path) -> Path:
 
 
 def _claims(store: Path) -> list[_Claim]:
-    """Return the claims that a store keeps, or none if their file is missing, damaged, or that of another store.
+    """Return the claims that a store keeps, or none if their file is missing, damaged, or from another store.
 
-    Whoever copies a store may copy its documents beside it.
+    People who copy a store may have copied its documents as well.
     """
     try:
         told = json.loads(_path_of(store).read_bytes())
@@ -193,7 +192,7 @@ def _write(store: Path, claims: Sequence[_Claim]) -> None:
 
 
 def give_up_places(store: Path, names: Collection[str]) -> None:
-    """Forget where the sources of these names are, so that another folder may take such a name."""
+    """Forget where the sources with these names are, so that another folder may take such a name."""
     claims = _claims(store)
     kept = [one for one in claims if one.name not in names]
     if kept != claims:
@@ -201,7 +200,7 @@ def give_up_places(store: Path, names: Collection[str]) -> None:
 
 
 class Incoming:
-    """The fetched files of a run's sources, in a folder until the run ends."""
+    """The fetched files of a run's sources, in a folder that is removed when the run ends."""
 
     def __init__(
         self, folder: Path, most_bytes: int = sys.maxsize, store: Path | None = None, tell: Tell | None = None
@@ -214,13 +213,13 @@ class Incoming:
         self.tally = Tally(tell)
 
     def listing(self, source: Source, options: DiscoverOptions) -> Listing:
-        """List a source, as its `list` does."""
+        """List a source, as its own `list` does."""
         return source.list(options, self._checkpoints, partial(self.tally.passing, source.name))
 
     def admit(self, source: Source, listing: Listing, replaces: bool) -> Listing:
-        """Note where a listed source is, and give each file that is elsewhere its future path.
+        """Record where a listed source is, and give each file that is elsewhere its future local path.
 
-        Raises `SourceError` for a folder with the name of another one, see `Places`.
+        Raise `SourceError` for a folder with the name of another one, see `Places`.
         """
         self._places.claim(source, listing, replaces)
         self.tally.listed(source, listing.found)
@@ -229,7 +228,7 @@ class Incoming:
         return replace(listing, found=[self._offer(source, file) for file in listing.found])
 
     def by_source(self, paths: Iterable[str]) -> dict[str, list[str]]:
-        """Return the future paths of files that are elsewhere by the names of their sources."""
+        """Return the future local paths of files that are elsewhere, by the names of their sources."""
         found: dict[str, list[str]] = {}
         for path in paths:
             if path in self._offered:
@@ -237,9 +236,9 @@ class Incoming:
         return found
 
     def bring(self, paths: Iterable[str]) -> dict[str, Rejected]:
-        """Fetch files, given their future paths, and return why some cannot be had.
+        """Fetch files, given their future paths; return why some cannot be fetched.
 
-        Paths that are those of local files, and of files that are here already, are skipped.
+        Paths of local files, and of files that are already here, are skipped.
         """
         lacking = [path for path in dict.fromkeys(paths) if path in self._offered and not Path(path).exists()]
         refused = dict[str, Rejected]()
@@ -252,41 +251,41 @@ class Incoming:
         return refused
 
     def count_read(self, sizes: Mapping[str, int]) -> None:
-        """Count files as fetched that others read where they are; `sizes` are their bytes by future path."""
+        """Count files as fetched that others read in place; `sizes` gives their bytes by future path."""
         for done, (path, size) in enumerate(sizes.items(), start=1):
             self.tally.fetched(self._offered[path][0].name, size, done, len(sizes))
 
     def address_of(self, path: str) -> str:
-        """Return the `s3://` address of an object, given its future path here; "" for any other file.
+        """Return the `s3://` address of an object, given its future local path; "" for any other file.
 
-        Machines that have a store in a bucket can read S3; of other providers they have no credentials.
+        Machines that can read a store in a bucket can read S3; they have no credentials for other providers.
         """
         source, file = self._offered.get(path, (None, None))
         return file.link if source and file and source.kind == OBJECTS and is_address(file.link) else ""
 
     def save(self, lost: Collection[str] = ()) -> None:
-        """Keep what the sources listed, and where they are; to be called once what was listed is in the store.
+        """Save what the sources listed, and where they are; call this once what was listed is in the store.
 
-        Sources whose names are among `lost` count as not listed.
+        Sources with names in `lost` count as not listed.
         """
         self._checkpoints.save()
         self._places.save(lost)
 
     def remove(self) -> None:
-        """Remove what was fetched: what a later run needs of it is in the store."""
+        """Remove the fetched files: what a later run needs of them is in the store."""
         remove(self._folder)
 
     def _offer(self, source: Source, file: SourceFile) -> SourceFile:
         if not file.origin:
             return file
-        # The end of the name, because the suffix tells the type.
+        # The end of the name, because the suffix shows the type.
         path = str(self._folder / f"{key_of(file.origin)}-{PurePosixPath(file.uri).name[-_NAME_CHARACTERS:]}")
         placed = replace(file, path=path)
         self._offered[path] = (source, placed)
         return placed
 
     def _fetch(self, path: str) -> int | Rejected:
-        """Fetch a file; return how many bytes it has, or why it cannot be had."""
+        """Fetch a file; return its size in bytes, or why it cannot be fetched."""
         source, file = self._offered[path]
         try:
             with temporary(self._folder) as draft:
@@ -304,10 +303,10 @@ def admitted(
     reader: str = "",
     fault: Callable[[str], str] = fault,
 ) -> Listing:
-    """Return the items of a source that the patterns select as files to fetch, or to reject for their names.
+    """Return the items of a source that the patterns select, as files to fetch, or to reject for their names.
 
-    `reader` is the version of what reads them, where another version may read other bytes. `fault` says why a name
-    cannot be that of a document.
+    `reader` is the version of the reader, if another version might read other bytes. `fault` says why a name cannot be
+    a document's.
     """
     found = list[SourceFile]()
     for item in items:
@@ -321,7 +320,7 @@ def admitted(
 
 
 def _refused(source: Source, uri: str, item: SourceItem, why: str) -> SourceFile:
-    """Return a file that nothing will be asked to fetch: it has no `origin`."""
+    """Return a file that will never be fetched, because it has no `origin`."""
     place = f"{source.origin}{item.name}"
     return SourceFile(
         uri, place, source.name, item.size, item.modified_ns, reason=UNSAFE_PATH, message=f"a key {why}", item=item

@@ -1,6 +1,6 @@
-"""Fingerprint: the content hash of every file, computed only if its size, its time or its inode has changed.
+"""Fingerprint: the content hash of every file, computed only if its size, time or inode has changed.
 
-The fingerprints are cached in `cache/files.parquet`; losing the cache costs one reading of the files, and no parsing.
+Fingerprints are cached in `cache/files.parquet`; losing the cache costs reading the files once, but no parsing.
 """
 
 import time
@@ -34,37 +34,37 @@ _SCHEMA = pa.schema(
         ("hash", pa.string()),
         ("holds", pa.string()),
     ],
-    metadata={"docmill.version": "5"},  # raise it when the answers of `held_by` change
+    metadata={"docmill.version": "5"},  # raise it when the results of `held_by` change
 )
 _WIDE = _SCHEMA.set(0, _SCHEMA.field("path").with_type(pa.large_string()))
-"""The same columns in memory, where the paths of millions of files may take more than 2 GB."""
+"""The same columns in memory, where the paths of millions of files may exceed 2 GB."""
 _PRINTS = pa.schema([("hash", pa.string()), ("holds", pa.string())])
 SETTLED_NS = 2_000_000_000
-"""Age of a file, by the coarsest clock of a file system in use, from which on its time tells of every change."""
+"""Age of a file from which its time shows every later change, by the coarsest file-system clock in use."""
 _PIECE = 1 << 20
-"""Bytes to read at a time: a large file is never in memory as a whole."""
+"""Bytes to read at a time, so that a large file is never in memory as a whole."""
 _NAMES_AT_ONCE = 1 << 14
-"""Names to look up together, and in a piece of the file: a table of so many takes 3 MB, and a millisecond."""
+"""Names to look up together, and in a piece of the file: such a table takes 3 MB and a millisecond."""
 _PIECES = 4
-"""Pieces of the file in memory. The files of a folder are asked for in nearly the order in which they were written."""
+"""Pieces of the file in memory. The files of a folder are looked up in nearly the order in which they were written."""
 _LAST = chr(0x10FFFF)  # no path begins with it
 
 
 HOLDERS = ("archive", "mail", "document")
-"""What a file may be that holds others."""
+"""Kinds of files that may contain others."""
 
 
 class Fingerprint(NamedTuple):
-    """A content hash, and what the file may hold: one of `HOLDERS`, or what else `held_by` tells."""
+    """A content hash, and what the file may contain: one of `HOLDERS`, or another result of `held_by`."""
 
     hash: str
     holds: str
 
 
 class State(NamedTuple):
-    """What tells one state of a file from another, as far as its folder knows it.
+    """What distinguishes two states of a file, as far as its folder knows.
 
-    A file that was moved here keeps its time, and files that are written together may have the same: only their inodes
+    A file that was moved here keeps its time, and files written together may have the same time: then only their inodes
     differ.
     """
 
@@ -83,8 +83,8 @@ class Fingerprints:
     def lacking(self, files: Sequence[SourceFile]) -> list[SourceFile]:
         """Return the files that are new or changed.
 
-        A rewritten object with the same entity tag counts as unchanged. A member that an archive lists as a source has
-        the hash of its bytes for its version.
+        A rewritten object with the same entity tag counts as unchanged. The version of a member that an archive lists
+        as a source is the hash of its bytes.
         """
         known = self._known(_columns(files)).column("hash").is_valid().to_pylist()
         unseen = (file for file, held in zip(files, known, strict=True) if not held)
@@ -96,7 +96,7 @@ class Fingerprints:
         address_of: Callable[[str], str],
         ask: Callable[[Sequence[str]], Mapping[str, tuple[str, str]]],
     ) -> None:
-        """Ask others for the fingerprints of new and changed objects, of which they are given the addresses."""
+        """Ask others for the fingerprints of new and changed objects; `ask` gets their addresses."""
         addressed = {address: file for file in files if (address := address_of(file.path))}
         if not addressed:
             return
@@ -106,12 +106,12 @@ class Fingerprints:
             self._fresh[file.known_as] = (_state(file), Fingerprint(*taken))
 
     def _learned(self, file: SourceFile) -> Fingerprint | None:
-        """Return the fingerprint of a file that was read, by this process or by another, in this run."""
+        """Return the fingerprint of a file that this run has read, in this process or another."""
         state, taken = self._fresh.get(file.known_as, (None, None))
         return taken if state == _state(file) else None
 
     def taken(self, files: Sequence[SourceFile]) -> Sequence[SourceFile]:
-        """Return files with their content hashes, and with what they hold; a file that cannot be read has none."""
+        """Return files with their content hashes and what they contain; an unreadable file has no hash."""
         known = self._known(_columns(files))
         if not isinstance(files, RowColumns):
             held = zip(files, *(column.to_pylist() for column in known.columns), strict=True)
@@ -121,14 +121,14 @@ class Fingerprints:
         table = files.table
         for place, name in enumerate(("content_hash", "holds")):
             column = known.column(place)
-            if fresh:  # else nothing is copied
+            if fresh:  # otherwise nothing is copied
                 new = pa.array([one[place] for one in fresh], pa.string())
                 column = pc.replace_with_mask(column.combine_chunks(), lacking, new)
             table = table.append_column(name, column)
         return replace(files, table=table, others=tuple(self.taken(files.others)))
 
     def _filled(self, file: SourceFile, digest: str | None, holds: str | None) -> SourceFile:
-        """Return a file with its hash; `digest` is the one that is remembered, if any."""
+        """Return a file with its hash; `digest` is the remembered one, if any."""
         if version := _version(file):
             digest, holds = version, ""
         known = self._learned(file) if digest is None else Fingerprint(digest, holds or "")
@@ -136,25 +136,25 @@ class Fingerprints:
         return replace(file, content_hash=taken.hash, holds=taken.holds)
 
     def _of(self, file: SourceFile) -> Fingerprint:
-        """Return the fingerprint of a file that is read now."""
+        """Read a file now and return its fingerprint."""
         before = time.time_ns()
         try:
             taken = _take(file.local)
         except OSError:  # the worker that reads it again reports the error
             return Fingerprint("", "")
-        # A file written within the last tick may change again under the same time: look again next run.
+        # A file written within the last clock tick may change again without a new time: the next run looks again.
         if file.origin or before - file.mtime_ns > SETTLED_NS:
             self._fresh[file.known_as] = (_state(file), taken)
         return taken
 
     def _known(self, files: pa.Table) -> pa.Table:
-        """Return the hash of each of some files, and what it holds; null if the file is new or changed."""
+        """Return the hash of each file, and what it contains; null if the file is new or changed."""
         seen = _RememberedFiles(self._path)
         return pa.concat_tables([_PRINTS.empty_table(), *map(seen.prints, files.to_batches(_NAMES_AT_ONCE))])
 
     def save(self, present: Iterable[Sequence[SourceFile]], listed: tuple[str, ...] = ()) -> None:
         """Save the hashes; forget missing files, and missing objects below the addresses in `listed`."""
-        # A run that read no file anew writes nothing, so a second run leaves the store as it is.
+        # A run that read no file writes nothing, so that a second run leaves the store as it is.
         if not self._fresh:
             return
         seen = _read(self._path)
@@ -162,7 +162,7 @@ class Fingerprints:
         kept = np.zeros(seen.num_rows, bool)
         for files in present:
             kept[_places(names, _columns(files).column("path"))] = True
-        # Files of sources that this run did not look at stay known, as long as they exist.
+        # Files of sources that this run did not list stay known as long as they exist.
         for place in np.flatnonzero(~kept).tolist():
             name = names[place].as_py()
             kept[place] = not name.startswith(listed) if is_origin(name) else may_exist(name)
@@ -174,12 +174,12 @@ class Fingerprints:
 
 
 def _version(file: SourceFile) -> str:
-    """Return the hash that an archive gives for a member of it, else ""."""
+    """Return the hash that an archive gives for its member, else ""."""
     return file.item.version if file.place and file.item else ""
 
 
 def _columns(files: Sequence[SourceFile]) -> pa.Table:
-    """Return the names by which files are remembered, and their states."""
+    """Return the names under which files are remembered, and their states."""
     if isinstance(files, RowColumns):
         return files.table.select(["path", *State._fields])
     rows = [(file.known_as, *_state(file)) for file in files]
@@ -193,17 +193,17 @@ def _columns(files: Sequence[SourceFile]) -> pa.Table:
 
 
 class _RememberedFiles:
-    """What the last runs have seen, in a file that is sorted by path and read piece by piece, as it is asked for."""
+    """What the last runs have seen, in a file sorted by path that is read piece by piece on demand."""
 
     def __init__(self, path: Path) -> None:
         self._file = _opened(path)
         found = [self._file.metadata.row_group(i).column(0).statistics for i in range(self._file.num_row_groups)]
-        # A piece without statistics may hold any name.
+        # A piece without statistics may contain any name.
         self._spans = [(one.min, one.max) if one and one.has_min_max else ("", _LAST) for one in found]
         self._piece = lru_cache(_PIECES)(self._read)
 
     def prints(self, files: pa.RecordBatch) -> pa.Table:
-        """Return the rows of `_PRINTS` of some files, whose names stand near each other."""
+        """Return the `_PRINTS` rows of files whose names are close together."""
         least, most = (one.as_py() for one in pc.min_max(files.column("path")).values())
         near = [self._piece(i) for i, (low, high) in enumerate(self._spans) if low <= most and least <= high]
         known = pa.concat_tables([_WIDE.empty_table(), *near]).combine_chunks()
@@ -220,15 +220,15 @@ class _RememberedFiles:
 
 
 def _places(sorted_names: pa.ChunkedArray, names: pa.Array | pa.ChunkedArray) -> npt.NDArray[np.int64]:
-    """Return the rows of those names that are in a column."""
+    """Return the rows of the names that are in a column."""
     places = pc.index_in(sorted_names, value_set=pc.unique(names))
     return np.flatnonzero(places.is_valid().to_numpy())
 
 
 def known_hashes(store: Path, ending: str = "") -> dict[str, str]:
-    """Return the content hashes of the files on this machine that a store has fingerprints of, by path.
+    """Return the content hashes of the files on this machine for which a store has fingerprints, by path.
 
-    With an `ending`, only of those whose path ends so.
+    With an `ending`, only those whose path ends with it.
     """
     seen = _read(_path_of(store))
     seen = seen.filter(pc.ends_with(seen.column("path"), ending)) if ending else seen
@@ -237,7 +237,7 @@ def known_hashes(store: Path, ending: str = "") -> dict[str, str]:
 
 
 def forget(store: Path, uris: Iterable[str]) -> None:
-    """Remove the fingerprints of all files that are named like some documents; these are read once more."""
+    """Remove the fingerprints of all files with the names of some documents; they are then read once more."""
     names = {uri.rpartition("/")[2] for uri in uris}
     seen = _read(_path_of(store))
     kept = [name.rpartition("/")[2] not in names for name in seen.column("path").to_pylist()]
@@ -260,12 +260,12 @@ def _take(local: LocalFile) -> Fingerprint:
 
 
 def _state(file: SourceFile) -> State:
-    """Return the state of a file; an object with the same entity tag is the same, whenever it was put."""
+    """Return the state of a file; an object with the same entity tag is the same, whenever it was written."""
     return State(file.size, 0 if file.origin else file.mtime_ns, file.inode)
 
 
 def _opened(path: Path) -> pq.ParquetFile:
-    """Open the file of fingerprints; without one, or with answers of an older docmill, open an empty one."""
+    """Open the file of fingerprints; open an empty one if it is missing or from an older docmill."""
     with suppress(OSError, pa.ArrowInvalid):
         file = pq.ParquetFile(path, memory_map=True)
         if file.schema_arrow.equals(_SCHEMA, check_metadata=True):

@@ -1,4 +1,4 @@
-"""Known files: find the files of documents on this machine by what the last runs of a store saw here."""
+"""Known files: find the files of documents on this machine by what a store's last runs have seen here."""
 
 from collections import defaultdict
 from dataclasses import dataclass
@@ -23,16 +23,16 @@ class FoundFile:
 
 
 class KnownFiles:
-    """The files that the runs of a store have read on this machine; they are looked up on first use."""
+    """The files on this machine that the runs of a store have read; they are looked up on first use."""
 
     def __init__(self, store: Path) -> None:
         self._store = store
 
     def of(self, uri: str, content_hash: str) -> Path | None:
-        """Return the file of a document, or None if it is in an archive, on an object store, gone, or not known here.
+        """Return the file of a document, or None if it is in an archive, on an object store, gone, or unknown here.
 
-        A uri is the path within the source, after the name of the source where that was given. Several files that fit
-        count as none: a link to the wrong one would be worse than no link.
+        A uri is the path within the source, after the name of the source if that was given. If several files fit, none
+        is returned, because a wrong link would be worse than no link.
         """
         for inner in (uri, uri.partition("/")[2]):
             fitting = [path for path in self._by_hash[content_hash] if _ends_with(path, inner)]
@@ -54,9 +54,9 @@ def _ends_with(path: Path, inner: str) -> bool:
 
 
 def find_original(store: Path, uri: str, content_hash: str, in_archive: bool) -> FoundFile:
-    """Return the file that a document was read from, or the archive that holds it.
+    """Return the file that a document was read from, or the archive that contains it.
 
-    Raise Rejected `unreadable` with the reason why it cannot be had. Whether its content is still that of the document
+    Raise Rejected `unreadable` with the reason if there is none. Whether the file still has the document's content
     shows only when it is read.
     """
     name, known = _outermost(store, uri) if in_archive else (uri, _known_as(store, uri))
@@ -68,14 +68,14 @@ def find_original(store: Path, uri: str, content_hash: str, in_archive: bool) ->
 
 
 def _outermost(store: Path, uri: str) -> tuple[str, dict[Path, str]]:
-    """Return the name of the file that holds a member, and the hashes of the known files that have it."""
+    """Return the name of the file that contains a member, and the hashes of the known files with that name."""
     above = [str(folder) for folder in PurePosixPath(uri).parents if folder.name]
     found = ((name, _known_as(store, name)) for name in above)
     return next(((name, known) for name, known in found if known), (uri, {}))
 
 
 def _known_as(store: Path, name: str) -> dict[Path, str]:
-    """Return the hashes of the known files whose uri may be a name: with or without the name of the source."""
+    """Return the hashes of the known files whose uri may be `name`, with or without the name of the source."""
     inner = name.partition("/")[2] or name
     found = {Path(path): digest for path, digest in known_hashes(store, inner).items()}
     whole = {path: digest for path, digest in found.items() if _ends_with(path, name)}

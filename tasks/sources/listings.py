@@ -1,6 +1,6 @@
 """Listings: the members of containers, cached by content, so that an unchanged archive is not opened again.
 
-The cache is `cache/listings.parquet`; losing it costs one opening of each container, and no parsing.
+The cache is `cache/listings.parquet`; losing it costs opening each container once, but no parsing.
 """
 
 import json
@@ -21,11 +21,11 @@ _SCHEMA = pa.schema([("key", pa.string()), ("path", pa.string()), ("contents", p
 
 
 class Listings:
-    """The members of containers, by content, suffix, and everything else that they depend on."""
+    """The members of containers by content, suffix, and everything else that they depend on."""
 
     def __init__(self, store: Path, options: ArchiveOptions) -> None:
         self._path = store / "cache" / "listings.parquet"
-        # A higher limit or another password may find members where there were none.
+        # A higher limit or another password may find members where none were found before.
         self._salt = key_of("listing", LISTING_VERSION, asdict(options))
         self._seen = _read(self._path)
         self._fresh: dict[str, tuple[str, str]] = {}
@@ -41,7 +41,7 @@ class Listings:
         return None if known is None else decode_contents(known[1])
 
     def put(self, key: str, path: str, contents: Contents) -> None:
-        """Cache the contents of the file at `path`, for this run only if a program is missing that would list them."""
+        """Cache the contents of the file at `path`; only for this run if a program to list some is not installed."""
         self._fresh[key] = (path, encode_contents(contents))
         if any(entry.reason == "not_installed" for entry in contents.entries):
             self._passing.add(key)
@@ -59,7 +59,7 @@ class Listings:
 
 
 def forget(store: Path, uris: Iterable[str]) -> None:
-    """Remove the cache if it names a document; each container is then opened once more."""
+    """Remove the cache if it names one of the documents; each container is then opened once more."""
     path = store / "cache" / "listings.parquet"
     names = {uri.rpartition("/")[2] for uri in uris}
     if any(name in text for row in _read(path).values() for text in row for name in names):

@@ -27,16 +27,16 @@ from docmill.tasks.sources.source import (
 )
 
 _NS = 1_000_000_000
-"""Nanoseconds of a second; file times are in nanoseconds."""
+"""Nanoseconds per second; file times are in nanoseconds."""
 _BUCKET_STEP = 2
-"""The index of the bucket among the steps of `s3://BUCKET/PREFIX`: after "s3:" and an empty one."""
+"""The index of the bucket among the parts of `s3://BUCKET/PREFIX`, after "s3:" and an empty part."""
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 _FAULTS: dict[str, Callable[[str], bool]] = {
     "that ends in a slash, as those of folders do": lambda key: key.endswith("/"),
     "with an empty step": lambda key: "/".join(steps(key)) != key,
     "with a control character": lambda key: bool(_CONTROL.search(key)),
 }
-"""What the key of an object may be, and no path that obstore reads."""
+"""Faults of keys that object stores allow but obstore cannot read as paths."""
 
 
 @dataclass(frozen=True)
@@ -48,11 +48,11 @@ class ObjectSource(NamedSource):
 
     @property
     def origin(self) -> str:
-        """The address, which begins that of each object."""
+        """The address, which is the start of each object's address."""
         return f"{self.where}/"
 
     def list(self, options: DiscoverOptions, checkpoints: Checkpoints, passing: Passing = iter) -> Listing:  # noqa: ARG002
-        """List the objects as files to fetch. Raises `SourceError` if there are none."""
+        """List the objects as files to fetch. Raise `SourceError` if there are none."""
         objects = connect(self.where)
         entries = _files(objects)
         if not entries and not options.may_be_empty:
@@ -65,7 +65,7 @@ class ObjectSource(NamedSource):
         return admitted(self, [_item(entry) for entry in entries.values()], rules, fault=_fault)
 
     def fetch(self, file: SourceFile, path: Path, most_bytes: int) -> None:  # noqa: ARG002  its size is known
-        """Download an object; raise `Rejected` if it is gone, or if no path leads to it."""
+        """Download an object; raise `Rejected` if it is gone or its key is no readable path."""
         objects, key = connect(self.where), self.inner(file)
         try:
             objects.download(key, path)
@@ -83,7 +83,7 @@ def open_prefix(argument: str, address: str, name: str = "") -> ObjectSource:
     """Return the source for an address such as `s3://BUCKET/PREFIX`, an object, or a glob."""
     url = bucket_url(address)
     above, _, last = url.rpartition("/")
-    # First, because a key may have the characters of a glob.
+    # Checked first, because a key may contain glob characters.
     if not above.endswith(":/") and connect(above).has(last):
         return _source(name, above, literal(last))
     steps = url.split("/")
@@ -99,12 +99,12 @@ def _source(name: str, url: str, pattern: str) -> ObjectSource:
 
 def _item(entry: ObjectEntry) -> SourceItem:
     changed = int(entry.modified.timestamp() * _NS)
-    # With the tag an object is known by its content, so a copy with a new date is not fetched again.
+    # The entity tag identifies the content, so a copy with a new date is not fetched again.
     return SourceItem(entry.key, entry.tag or str(changed), entry.bytes, changed)
 
 
 def _fault(key: str) -> str:
-    """Return why no document can have a key, or "" for a good one."""
+    """Return why a key cannot be a document's, or "" for a good key."""
     if found := fault(key):
         return found
     return next((f"{why}; copy the object to another key" for why, has_fault in _FAULTS.items() if has_fault(key)), "")
@@ -113,7 +113,7 @@ def _fault(key: str) -> str:
 def _files(objects: Objects) -> dict[str, ObjectEntry]:
     """Return the objects below a prefix by key, without placeholders of folders.
 
-    Consoles create these: empty, with a key that ends in a slash.
+    Consoles create these: empty objects with a key that ends in a slash.
     """
     entries = {entry.key: entry for entry in objects.exact_listing()}
     folders = {str(above) for key in entries for above in PurePosixPath(key).parents}

@@ -1,7 +1,7 @@
-"""Pictures beside: find the files of a source that its pages show, as far as who sees a page may see the picture.
+"""Pictures beside: find the source's picture files that its pages show, if everyone who sees the page may see them.
 
-A page names them by paths, which are looked up among the files that the source has listed. So a name that leads out of
-the source, to a link that is not followed or to a file that the patterns exclude finds nothing.
+A page names them by paths, which are looked up among the files that the source has listed. So a path that leads out of
+the source, to a link that is not followed, or to an excluded file finds nothing.
 """
 
 import posixpath
@@ -21,7 +21,7 @@ Listed = tuple[Source, Listing]
 
 
 def pictured(listings: Sequence[Listed]) -> list[Listed]:
-    """Return the listings in which each page has the pictures beside it that it shows."""
+    """Return the listings, adding to each page the picture files that it shows."""
     return [(source, replace(listing, found=_pictured(listing.found))) for source, listing in listings]
 
 
@@ -36,7 +36,7 @@ def _pictured(files: Sequence[SourceFile]) -> Sequence[SourceFile]:
 
 
 def _parted(files: Sequence[SourceFile]) -> tuple[Sequence[SourceFile], list[SourceFile]]:
-    """Return the files that show no pictures beside them, and those that do."""
+    """Return the files that show no picture files, and those that do."""
     if not isinstance(files, RowColumns):
         pages = [file for file in files if pictures_held(file.holds)]
         return [file for file in files if not pictures_held(file.holds)], pages
@@ -45,19 +45,19 @@ def _parted(files: Sequence[SourceFile]) -> tuple[Sequence[SourceFile], list[Sou
 
 
 def _pictures(files: Sequence[SourceFile], uris: set[str]) -> dict[str, SourceFile]:
-    """Return the files of some uris that can be read."""
+    """Return the readable files with these uris."""
     found = files.having("uri", uris) if isinstance(files, RowColumns) else (one for one in files if one.uri in uris)
     return {one.uri: one for one in found if one.content_hash and not one.reason}
 
 
 def _shown(page: SourceFile) -> dict[str, str]:
-    """Return the uris that a page shows, by their paths relative to the page."""
+    """Return the uris of the pictures that a page shows, by path relative to the page."""
     folder = posixpath.dirname(page.uri)
     return {name: posixpath.normpath(posixpath.join(folder, name)) for name in pictures_held(page.holds)}
 
 
 def _found(page: SourceFile, shown: Mapping[str, str], pictures: Mapping[str, SourceFile]) -> tuple[PictureBeside, ...]:
-    """Return the pictures of a page that all who see the page may see."""
+    """Return the pictures of a page that everyone who sees the page may see."""
     readers = {*access_of(page.described)}
     found = ((name, pictures[uri]) for name, uri in shown.items() if uri in pictures)
     return tuple(

@@ -1,4 +1,4 @@
-"""Plugin source: what a plugin gives to read a kind of sources, and one of these as a source."""
+"""Plugin source: how a plugin's sources are opened, and one of these as a source."""
 
 import base64
 import json
@@ -28,14 +28,14 @@ if TYPE_CHECKING:
     from docmill.tasks.sources.connectors.source_settings import SourceSettings
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
-"""The name of a source of a plugin: it begins uris, and a file of the cache has it."""
+"""The name of a plugin's source: it is the start of uris, and part of a cache file's name."""
 _LINK = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://[^\s\x00-\x1f\x7f]{1,2000}")  # browsers take about 2,000 characters
 _LONGEST = 500  # characters of a message
 
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """An argument that names a source by an address: `argument` is all of it, `name` the given name or ""."""
+    """An argument that names a source by address: `argument` is all of it, `name` the given name or ""."""
 
     argument: str
     where: str
@@ -53,7 +53,7 @@ Tables = Mapping[str, Mapping[str, Any]]
 
 @dataclass(frozen=True, slots=True)
 class SourceKind:
-    """What opens the sources of one scheme, and what is wrong with the settings of one: (key, message)."""
+    """How to open the sources of one scheme, and how to check the settings of one, as (key, message)."""
 
     open: Callable[[Address, Tables], Source]
     faults: Callable[[Address, Tables], Iterator[tuple[tuple[str, ...], str]]]
@@ -80,11 +80,11 @@ class PluginSource(NamedSource):
 
     @property
     def origin(self) -> str:
-        """The address of the source, which begins that of each item."""
+        """The address of the source, which is the start of each item's address."""
         return f"{self.where}/"
 
     def list(self, options: DiscoverOptions, checkpoints: Checkpoints, passing: Passing = iter) -> Listing:
-        """List the items; raise `SourceError` if the plugin fails, or lists nothing."""
+        """List the items; raise `SourceError` if the plugin fails or lists nothing."""
         before = checkpoints.of(self.known_as, self.key)
         with self._blamed(SourceError):
             now = self._checked(_merged(before, self.reader.list(before.state), passing))
@@ -94,11 +94,11 @@ class PluginSource(NamedSource):
         return admitted(self, now.items.values(), PathRules(options), self.version)
 
     def fetch(self, file: SourceFile, path: Path, most_bytes: int) -> None:
-        """Write the bytes of an item; raise `Rejected` if the plugin fails, or if they are too many."""
+        """Write the bytes of an item; raise `Rejected` if the plugin fails or the bytes exceed the limit."""
         written, is_archive = 0, False
         with path.open("wb") as out:
             for piece in self._pieces(file):
-                # Archives may be larger: their members are the documents.
+                # Archives may be larger, because their members are the documents.
                 is_archive = is_archive or (not written and may_hold(file.uri, piece[:HEAD_BYTES]) == "archive")
                 written += out.write(piece)
                 if written > most_bytes and not is_archive:
@@ -114,7 +114,7 @@ class PluginSource(NamedSource):
                 yield piece
 
     def link(self, file: SourceFile) -> str:
-        """Return the URL of an item; raise `SourceError` if the plugin fails or gives none."""
+        """Return the URL of an item; raise `SourceError` if the plugin fails or returns no URL."""
         assert file.item
         with self._blamed(SourceError):
             found = self.reader.link(file.item)
@@ -124,7 +124,7 @@ class PluginSource(NamedSource):
         return found
 
     def mark(self) -> str | None:
-        """Return what the plugin gives for a watch; None if it gives nothing."""
+        """Return the plugin's mark for a watch; None if it has none."""
         ask: Callable[[], str | None] | None = getattr(self.reader, "mark", None)
         if ask is None:
             return None
@@ -132,13 +132,13 @@ class PluginSource(NamedSource):
             return ask()
 
     def wait(self, seconds: float, ended: Event) -> bool:
-        """Let the plugin wait for a change; False if it cannot."""
+        """Let the plugin wait for a change; return False if it cannot."""
         wait: Callable[[float, Event], bool] | None = getattr(self.reader, "wait", None)
         with self._blamed(SourceError):
             return wait is not None and wait(seconds, ended)
 
     def _checked(self, found: Checkpoint) -> Checkpoint:
-        """Return a listing that holds no credential: names, versions and the checkpoint are stored."""
+        """Return the listing if it contains no credential: names, versions and the checkpoint are stored."""
         self._check_open("a checkpoint", found.state)
         for item in found.items.values():
             self._check_open("an item", f"{item.name} {item.version} {record_text(item.metadata)}")
@@ -150,17 +150,17 @@ class PluginSource(NamedSource):
 
     @contextmanager
     def _blamed(self, failure: Callable[[str], Exception]) -> Iterator[None]:
-        """Name the plugin in whatever it raises, without credentials and without the exception that has them."""
+        """Name the plugin in whatever it raises; drop the original exception, which may contain credentials."""
         with blamed(self.giver, self.secrets, failure):
             yield
 
 
 @contextmanager
 def blamed(giver: Origin, secrets: Iterable[str], failure: Callable[[str], Exception]) -> Iterator[None]:
-    """Raise `failure` with a message that names the plugin where its code raises anything.
+    """Raise `failure` with a message that names the plugin if its code raises anything.
 
-    `Transient` and `Rejected` stay what they are, as do errors of settings and sources in a listing. Messages have
-    `***` for credentials, and the exception of the plugin, which a log would print with them, is left out.
+    `Transient` and `Rejected` pass unchanged, as do errors of settings and sources during a listing. Messages have
+    `***` for credentials. The plugin's own exception, which a log would print with them, is left out.
     """
     try:
         yield
@@ -169,7 +169,7 @@ def blamed(giver: Origin, secrets: Iterable[str], failure: Callable[[str], Excep
     except Transient as error:
         raise Transient(f"{giver}: {without(str(error), secrets)}") from None
     except Exception as error:
-        # First all of it, then the beginning: half a credential would not be found.
+        # Replace credentials before shortening: half a credential would not be recognised.
         said = without(described(error, None), secrets)[:_LONGEST]
         if isinstance(error, Rejected) and error.reason in REASONS:
             raise Rejected(error.reason, f"{giver}: {without(error.message, secrets)[:_LONGEST]}") from None
@@ -179,7 +179,7 @@ def blamed(giver: Origin, secrets: Iterable[str], failure: Callable[[str], Excep
 
 
 def _merged(before: Checkpoint, found: SourceListing, passing: Passing) -> Checkpoint:
-    """Return all items after a listing; raise `ValueError` for one that no source may give."""
+    """Return all items after a listing; raise `ValueError` for items that no source may give."""
     if not isinstance(found, SourceListing):
         raise TypeError(f"list must return a docmill.plugins.SourceListing, got {type(found).__name__}")
     if found.gone is not None and not before.state:
@@ -208,7 +208,7 @@ def _check_item(item: SourceItem) -> None:
 
 
 def kind_of_plugin(giver: Origin, plugin: SourcePlugin) -> SourceKind:
-    """Return what opens the sources of a plugin."""
+    """Return how to open the sources of a plugin."""
     from docmill.tasks.sources.connectors.source_settings import SourceSettings
 
     if not (isinstance(plugin.settings, type) and issubclass(plugin.settings, SourceSettings)):
@@ -221,7 +221,7 @@ def kind_of_plugin(giver: Origin, plugin: SourcePlugin) -> SourceKind:
 
 
 def kind_of_connector(scheme: str, connector: Connector) -> SourceKind:
-    """Return what opens the sources of a connector of docmill's own, which is imported when one is asked for."""
+    """Return how to open the sources of a built-in connector, which is imported on demand."""
 
     def asked(address: Address, tables: Tables) -> _Asked:
         table = (address.name or name_by(address.where)) if connector.takes else address.own
@@ -234,7 +234,7 @@ def kind_of_connector(scheme: str, connector: Connector) -> SourceKind:
 
 @dataclass(frozen=True, slots=True)
 class _Asked:
-    """A source that an address asks for: who reads it, and its settings, those of the table `[source.TABLE]`."""
+    """A source that an address asks for: its reader and its settings, from the table `[source.TABLE]`."""
 
     address: Address
     giver: Origin
@@ -260,8 +260,8 @@ class _Asked:
         )
 
     def faults(self) -> Iterator[tuple[tuple[str, ...], str]]:
-        """Yield the key of each wrong setting, and what is wrong; raise `SourceError` for a wrong name."""
-        from pydantic import ValidationError  # 0.06 s of CPU, which a run without such sources is spared
+        """Yield the key of each wrong setting and what is wrong; raise `SourceError` for a wrong name."""
+        from pydantic import ValidationError  # 0.06 s of CPU, spared by runs without such sources
 
         if not _NAME.fullmatch(self.table):
             what = "a name of letters, digits, - and _, whose settings are in [source.NAME]"
@@ -298,7 +298,7 @@ HIDDEN = "***"
 
 
 def without(text: str, values: Iterable[str]) -> str:
-    """Return a text in which `***` stands for each of some credentials, as it is and as URLs and messages spell it."""
+    """Return a text with `***` for each credential, in plain form and as spelled in URLs and messages."""
     for form in sorted({form for value in values for form in _forms(value)}, key=len, reverse=True):
         text = text.replace(form, HIDDEN)
     return text
@@ -306,7 +306,7 @@ def without(text: str, values: Iterable[str]) -> str:
 
 def _forms(value: str) -> set[str]:
     packed = base64.b64encode(value.encode()).decode()
-    # A message may repeat it as a URL, a Python literal, JSON, or the header of a request has it.
+    # A message may repeat it as a URL, a Python literal or JSON, or as sent in a request header.
     spelled = {
         value,
         quote(value, safe=""),

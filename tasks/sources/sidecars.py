@@ -1,8 +1,8 @@
-"""Sidecars: what files beside documents say of them: `report.pdf.meta.toml`, and `_metadata.toml` for a folder.
+"""Sidecars: files that describe documents: `report.pdf.meta.toml`, and `_metadata.toml` for a folder.
 
-What is said of a path holds for everything below it: of a folder for its files, of an archive for its members, of a
-mail for its attachments. For each key the nearest one counts: the sidecar, then the nearest folder, then the source.
-Inside archives and mails such files are documents like others: who sends a mail does not decide who may read it.
+The metadata of a path hold for everything below it: a folder's for its files, an archive's for its members, a mail's
+for its attachments. For each key the nearest value counts: the sidecar's, then the nearest folder's, then the source's.
+Inside archives and mails such files are ordinary documents: the sender of a mail does not decide who may read it.
 """
 
 import json
@@ -29,17 +29,17 @@ from docmill.tasks.sources.source import ENDINGS, FOLDER_FILE, Listing, Skipped,
 
 Listed = tuple[Source, Listing]
 
-_VERSION = 1  # raise it when the same bytes are read as another record
+_VERSION = 1  # raise it when the same bytes give another record
 _MOST_BYTES = 1 << 16
-"""Bytes of a file that describes documents: it is copied into the row of each, so a larger one is a mistake."""
+"""Bytes of a describing file: it is copied into the row of each document, so a larger one is a mistake."""
 _DEEPEST = 8
-"""Tables within each other that a record keeps; JSON of a thousand levels would end the process that reads it."""
+"""Depth of nested tables in a record; JSON of a thousand levels would crash the process that reads it."""
 
 
 class Sidecars:
-    """The records of the files that describe documents, by content, so that one that is elsewhere is fetched once.
+    """The records of the describing files, by content, so that a remote one is fetched only once.
 
-    The cache is `cache/sidecars.json`; losing it costs one reading of these files.
+    The cache is `cache/sidecars.json`; losing it costs reading these files once.
     """
 
     def __init__(self, store: Path) -> None:
@@ -50,14 +50,14 @@ class Sidecars:
         self._used: dict[str, str] = {}
 
     def records(self, files: Sequence[SourceFile], bring: Callable[[Iterable[str]], object]) -> dict[str, Record]:
-        """Return the record of each file by its uri; `bring` fetches those that are not on this machine."""
+        """Return the record of each file by uri; `bring` fetches files that are not on this machine."""
         bring(file.path for file in files if _key(file) not in self._seen)
         return {file.uri: self._record(file) for file in files}
 
     def _record(self, file: SourceFile) -> Record:
         key = _key(file)
         record = record_of(self._seen[key]) if key in self._seen else _read(file)
-        if file.content_hash and PROBLEMS not in record:  # a problem names its file; another may have the same bytes
+        if file.content_hash and PROBLEMS not in record:  # a problem names its file, so it is not shared by content
             self._used[key] = record_text(record)
         return record
 
@@ -68,7 +68,7 @@ class Sidecars:
 
 
 def forget(store: Path) -> None:
-    """Remove the cache: a record may say something of a document that is erased."""
+    """Remove the cache, because a record may reveal something about an erased document."""
     remove(_path_of(store))
 
 
@@ -77,7 +77,7 @@ def _path_of(store: Path) -> Path:
 
 
 def described(listings: Sequence[Listed], seen: Sidecars, bring: Callable[[Iterable[str]], object]) -> list[Listed]:
-    """Return the listings without the files that describe others, and with what these say of each file."""
+    """Return the listings without describing files, adding their records to the files they describe."""
     return [(source, _described(source, listing, seen, bring)) for source, listing in listings]
 
 
@@ -107,7 +107,7 @@ def _describes(file: SourceFile) -> bool:
 
 
 def _with(files: Sequence[SourceFile], text_of: Callable[[str], str]) -> Sequence[SourceFile]:
-    """Return files with the texts of what is said of them."""
+    """Return files with their records as text."""
     if not isinstance(files, RowColumns):
         return [replace(file, described=_both(file.described, text_of(file.uri))) for file in files]
     texts = pa.array([text_of(uri) for uri in files.table.column("uri").to_pylist()], pa.string())
@@ -116,17 +116,17 @@ def _with(files: Sequence[SourceFile], text_of: Callable[[str], str]) -> Sequenc
 
 
 def _both(by_source: str, beside: str) -> str:
-    """Return what the source says of a file and what its sidecars say, which counts."""
+    """Return the record of a file by its source and by its sidecars, which take precedence."""
     return record_text(merged(record_of(by_source), record_of(beside))) if by_source and beside else by_source or beside
 
 
 class _Beside:
-    """What is said of the paths of a source."""
+    """The records for the paths of a source."""
 
     def __init__(self, records: Mapping[str, Record]) -> None:
         folders = {uri: record for uri, record in records.items() if _name(uri) == FOLDER_FILE}
         self._of_folder = {_folder(uri): record for uri, record in folders.items()}
-        # Two sidecars of one file count as one: the second of their endings over the first.
+        # Two sidecars of one file count as one: the second ending takes precedence.
         self._of_path: dict[str, Record] = {}
         for ending in ENDINGS:
             for uri, record in records.items():
@@ -137,17 +137,17 @@ class _Beside:
         self._text = cache(lambda folder: record_text(self._below(folder)))
 
     def of(self, uri: str) -> str:
-        """Return what is said of a file, as the text of a record."""
+        """Return the record of a file, as text."""
         return record_text(self._below(uri)) if uri in self._of_path else self._text(_folder(uri))
 
     def _holds(self, path: str) -> Record:
-        """Return what holds for everything below a path."""
+        """Return the record that holds for everything below a path."""
         above = self._below(_folder(path)) if path else {}
         return merged(merged(above, self._of_path.get(path, {})), self._of_folder.get(path, {}))
 
 
 def _lone(records: Mapping[str, Record], files: Sequence[SourceFile]) -> list[str]:
-    """Return the sidecars that describe nothing of a source."""
+    """Return the sidecars that describe nothing in a source."""
     paths = {uri: uri.removesuffix(ending) for uri in records for ending in ENDINGS if uri.endswith(ending)}
     wanted, found = {*paths.values()}, set[str]()
     for uri in _uris(files) if wanted else ():
@@ -163,7 +163,7 @@ def _uris(files: Sequence[SourceFile]) -> Iterator[str]:
 
 
 def _read(file: SourceFile) -> Record:
-    """Return the record in a file; of one that cannot be read, what is wrong, and that nobody has access."""
+    """Return the record in a file; if it cannot be read, a record of the problem that grants nobody access."""
     try:
         with file.local.open() as source:
             data = source.read(_MOST_BYTES + 1)
@@ -186,7 +186,7 @@ def _parsed(data: bytes, suffix: str) -> dict[str, Any]:
 
 
 def _plain(value: Any, depth: int) -> Any:
-    """Return a value as JSON has it: times as ISO 8601, and no number that JSON lacks."""
+    """Return a value as in JSON: times as ISO 8601, and no numbers that JSON lacks."""
     if depth == 0:
         raise ValueError(f"tables are more than {_DEEPEST} deep")
     if isinstance(value, dict):

@@ -21,15 +21,15 @@ from docmill.tasks.sources.connectors.contract import SourceItem
 OBJECTS = "an object store"
 """The kind of a source whose files have addresses that other machines can read."""
 OUTSIDE = "outside"
-"""The reason of links that lead out of the source, in `Skipped`."""
+"""The `Skipped` reason of links that lead out of the source."""
 UNREADABLE = "unreadable"
-"""The reason of what cannot be looked at, in `Skipped` and in rejects."""
+"""The reason of paths that cannot be accessed, in `Skipped` and in rejects."""
 UNSAFE_PATH = "unsafe_path"
-"""The reason of what has a name that is no path within its source."""
+"""The reason of names that are no path within the source."""
 FOLDER_FILE = "_metadata.toml"
-"""The name of a file that describes the files of its folder and below."""
+"""The name of a file that describes the files in its folder and below."""
 ENDINGS = (".meta.toml", ".meta.json")
-"""What follows the name of a file in the name of its sidecar, which describes it."""
+"""Endings of sidecars, which describe the file with the rest of the name."""
 
 _ORIGIN = re.compile(r"[A-Za-z][A-Za-z0-9_.+-]*://")  # a path is absolute and begins with a slash
 
@@ -42,11 +42,11 @@ FollowLinks = Literal["inside", "none", "all"]
 class DiscoverOptions:
     """Which files of a source become documents. Patterns are those of `.gitignore`, relative to the source.
 
-    A glob that matches no file, and an object-store prefix without objects, are errors unless it `may_be_empty`.
-    `store` is the folder of the store, which is not a document; nor are `ignore_file` and `settings_file`, which may
-    contain passwords. Of links, `follow_links` follows "all", "none", or those to what is "inside" the source, which
-    is listed once: under its own name if the patterns select that, else under the name of the first link.
-    """
+    A glob that matches no file, and an object-store prefix without objects, are errors unless the source
+    `may_be_empty`. `store` is the folder of the store, which is not a document; nor are `ignore_file` and
+    `settings_file`, which may contain passwords. `follow_links` says which links are followed: "all", "none", or those
+    to targets "inside" the source. A target is listed once: under its own name if the patterns select that, else under
+    the name of the first link."""
 
     include: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
@@ -64,13 +64,12 @@ class SourceFile:
 
     For a member, `path` is that of the outermost archive, `place` are the indexes of the members that lead to it, and
     `parent` is the uri of its container. `reason` and `message` say why a file is known to be unusable before it is
-    parsed. For a file that is not on this machine, `origin` is its address and version, and `path` is "" until it is
-    known where the file will be. `inode` tells a file on disk from another one of the same size and time that was moved
-    to its path. `link` is the URL where a person opens the original, or "". `item` is what its source told of it.
-    `content_hash`, and what the file `holds`, see `Fingerprint`, are "" until a run has read the file or remembers it.
-    `described` is what is said of it beside it, see `docmill.storage.stated_metadata`.
-    `reach` is where `path` may lead when it is read. `pictures` are the files of the source that the file shows.
-    """
+    parsed. For a file that is not on this machine, `origin` is its address and version, and `path` is "" until its
+    future local path is known. `inode` distinguishes a file on disk from another one of the same size and time that was
+    moved to its path. `link` is the URL where a person opens the original, or "". `item` is the item that the source
+    listed. `content_hash`, and what the file `holds`, see `Fingerprint`, are "" until a run has read the file or
+    remembers it. `described` is the metadata that sidecars and the source give, see `docmill.storage.stated_metadata`.
+    `reach` limits where links in `path` may lead. `pictures` are files of the source that the file shows."""
 
     uri: str
     path: str
@@ -93,12 +92,12 @@ class SourceFile:
 
     @property
     def content(self) -> FileContent:
-        """What of the file decides what becomes of it."""
+        """The part of the file that decides its results."""
         return content_of(self.content_hash, self.pictures)
 
     @property
     def local(self) -> LocalFile:
-        """The file on this machine that is read."""
+        """The local file to read."""
         return LocalFile(self.path, self.reach)
 
     @property
@@ -111,7 +110,7 @@ class SourceFile:
 class Skipped:
     """A path that is not read, and why.
 
-    The reason is `loop`, `store`, `special`, `broken_link`, `outside`, `unreadable`; in an archive `duplicate`.
+    The reason is `loop`, `store`, `special`, `broken_link`, `outside` or `unreadable`; in an archive `duplicate`.
     """
 
     uri: str
@@ -122,37 +121,37 @@ class Skipped:
 class Source(Protocol):
     """Where documents come from: a folder, an archive, a prefix of an object store, or what a plugin reads.
 
-    Who is handed a source calls these methods; only `discover.open_source` knows which kinds there are.
+    Users of a source call these methods; only `discover.open_source` knows which kinds there are.
     """
 
     @property
     def name(self) -> str:
-        """The name by which documents of several sources are told apart."""
+        """The name that distinguishes the documents of several sources."""
         ...
 
     @property
     def pattern(self) -> str:
-        """Which of its files are taken, as in `.gitignore`; "" for all."""
+        """Which of its files are used, as in `.gitignore`; "" for all."""
         ...
 
     @property
     def prefix(self) -> str:
-        """What begins the uris of its documents: the name and a slash if a person gave the name, else ""."""
+        """The start of its documents' uris: the name and a slash if a person gave the name, else ""."""
         ...
 
     @property
     def kind(self) -> str:
-        """What it is, in the words of a message."""
+        """The kind of source, as messages call it."""
         ...
 
     @property
     def folder(self) -> Path | None:
-        """The folder on this machine that holds its files; None if they are elsewhere."""
+        """The folder on this machine that contains its files; None if they are elsewhere."""
         ...
 
     @property
     def origin(self) -> str:
-        """What begins the `origin` of each of its files; "" if they are on this machine."""
+        """The start of each file's `origin`; "" if the files are on this machine."""
         ...
 
     def covers(self, uri: str) -> bool:
@@ -160,18 +159,18 @@ class Source(Protocol):
         ...
 
     def list(self, options: DiscoverOptions, checkpoints: Checkpoints, passing: Passing = iter) -> "Listing":
-        """List its files; raise `SourceError` or `Transient` if it cannot be reached, or has none and must have some.
+        """List its files; raise `SourceError` or `Transient` if it cannot be reached, or has none although it must.
 
-        `checkpoints` hold what it listed before, for a source that can be asked only for changes. `passing` gets the
-        items of a source that may take long to list them.
+        `checkpoints` has what it listed before, for a source that can list changes only. `passing` gets the items of a
+        source that may take long to list.
         """
         ...
 
     def fetch(self, file: SourceFile, path: Path, most_bytes: int) -> None:
         """Write the bytes of one of its files to `path`.
 
-        Raises `Rejected` if this file cannot be had, and `Transient` if the source cannot be reached. A source whose
-        sizes are not known before stops after `most_bytes`, unless the file is an archive.
+        Raise `Rejected` if this file cannot be fetched, and `Transient` if the source cannot be reached. A source that
+        does not know sizes in advance stops after `most_bytes`, unless the file is an archive.
         """
         ...
 
@@ -181,23 +180,23 @@ class Source(Protocol):
 
     @property
     def watch_s(self) -> float:
-        """Seconds between two questions of a watch; 0 for those that all sources have."""
+        """Seconds between two checks of a watch; 0 for the common interval."""
         ...
 
     def mark(self) -> str | None:
-        """Return a text that changes whenever a listing would, asked for cheaply; None if only a listing tells."""
+        """Return a text that changes whenever a listing would, but is cheap; None if only a listing shows changes."""
         ...
 
     def wait(self, seconds: float, ended: Event) -> bool:
-        """Wait until the source tells of a change by itself, or until the time is over; False at once if it cannot."""
+        """Wait until the source itself reports a change, or the time is over; return False at once if it cannot."""
         ...
 
 
 @dataclass(frozen=True)
 class NamedSource:
-    """What sources of all kinds have in common: a name, the beginning of the uris, and a pattern of what is taken.
+    """What sources of all kinds have in common: a name, a prefix of the uris, and a pattern for the files to use.
 
-    `pattern` is empty for everything. `where` names the source in messages.
+    An empty `pattern` selects everything. `where` names the source in messages.
     """
 
     name: str
@@ -207,15 +206,15 @@ class NamedSource:
 
     @property
     def watch_s(self) -> float:
-        """Seconds between two questions of a watch; 0 for those that all sources have."""
+        """Seconds between two checks of a watch; 0 for the common interval."""
         return 0.0
 
     def mark(self) -> str | None:
-        """Return None: only a listing tells of changes."""
+        """Return None: only a listing shows changes."""
         return None
 
     def wait(self, seconds: float, ended: Event) -> bool:  # noqa: ARG002
-        """Return False: no source of this kind tells of changes by itself."""
+        """Return False: no source of this kind reports changes by itself."""
         return False
 
     def covers(self, uri: str) -> bool:
@@ -228,13 +227,13 @@ class NamedSource:
         return file.uri.removeprefix(self.prefix)
 
     def leads_to(self, inner: str) -> bool:
-        """Return whether documents may lie below a folder, given by its path in the source."""
-        # A folder is worth listing as long as its path can still become one that the pattern selects.
+        """Return whether documents may be below a folder, given by its path in the source."""
+        # A folder is worth listing as long as its path can be the start of one that the pattern selects.
         names = inner.split("/")[: len(self._leading)]
         return not self._leading or self._leading[len(names) - 1].match("/".join(names))
 
     def is_file(self, inner: str) -> bool:
-        """Return whether the source is one file, of this name."""
+        """Return whether the source is a single file with this name."""
         return bool(self.pattern) and self.pattern == literal(inner)
 
     @cached_property
@@ -243,7 +242,7 @@ class NamedSource:
 
     @cached_property
     def _leading(self) -> tuple[PathPatterns, ...]:
-        """The pattern up to its first name, its second one, and so on; not beyond a `**`, which is any folders."""
+        """The pattern up to its first name, its second one, and so on, but not beyond a `**`, which is any folders."""
         names = self.pattern.split("/") if self.pattern else []
         fixed = names[: names.index("**")] if "**" in names else names
         ends = range(1, len(fixed) + 1)
@@ -254,7 +253,7 @@ class NamedSource:
 class Listing:
     """The result of a walk: files in the order of their uris, and the paths that were skipped.
 
-    Of a folder, with its many files, `found` is `RowColumns`.
+    For a folder, which may have many files, `found` is `RowColumns`.
     """
 
     found: Sequence[SourceFile]
@@ -263,24 +262,24 @@ class Listing:
 
     @cached_property
     def unseen(self) -> dict[str, Skipped]:
-        """The paths that could not be looked at, by uri."""
+        """The paths that could not be accessed, by uri."""
         return {one.uri: one for one in self.skipped if one.reason == UNREADABLE}
 
     def unseen_files(self, source: Source) -> list[SourceFile]:
-        """Return what could not be looked at as files to reject."""
+        """Return the paths that could not be accessed, as files to reject."""
         return [
             SourceFile(uri, uri, source.name, 0, 0, (), "", *why)
             for uri, why in ((uri, (one.reason, one.message)) for uri, one in self.unseen.items())
         ]
 
     def hides(self, uri: str) -> bool:
-        """Return whether a document may exist in a place that could not be looked at."""
+        """Return whether a document may exist in a place that could not be accessed."""
         while uri and uri not in self.unseen:
             uri = uri.rpartition("/")[0]
         return bool(uri)
 
 
-_HIDDEN = (".", "~$")  # the latter marks documents open in Office
+_HIDDEN = (".", "~$")  # the latter marks documents that are open in Office
 _LITTER = "__MACOSX"  # the hidden half of each file in an archive made by a Mac
 
 
@@ -292,7 +291,7 @@ class PathRules:
         self._include = patterns_of(options.include, "[discover] include") if options.include else None
         self._exclude = patterns_of(options.exclude, "[discover] exclude")
         self._local: list[tuple[str, PathPatterns]] = []
-        # Once and not by path: symbolic links and mounts give a folder further names.
+        # Once and not by path, because symbolic links and mounts give a folder further names.
         self._store = options.store.stat() if options.store and options.store.is_dir() else None
 
     def is_store(self, folder: os.stat_result) -> bool:
@@ -300,16 +299,16 @@ class PathRules:
         return self._store is not None and os.path.samestat(folder, self._store)
 
     def enter(self, folder: Path, uri: str, names: Container[str]) -> None:
-        """Apply the ignore file of a folder, if it is among `names`; raise OSError if it cannot be read."""
+        """Apply the ignore file of a folder if it is among `names`; raise OSError if it cannot be read."""
         file = folder / self.options.ignore_file
-        # It may have gone since its folder was listed.
+        # It may have been removed after its folder was listed.
         if file.name not in names or not os.path.lexists(file):
             return
         try:
             if not stat.S_ISREG(file.stat().st_mode):
                 raise OSError(errno.EINVAL, "not a regular file")
             text = file.read_text("utf-8", "replace")
-        except OSError as error:  # without it, documents would come in that it keeps out
+        except OSError as error:  # without it, excluded documents would be ingested
             raise OSError(errno.EIO, f"its {self.options.ignore_file} cannot be read: {error.strerror}") from error
         self.add(uri, text, readable(str(file)))
 
@@ -320,15 +319,15 @@ class PathRules:
     def drop(self, uri: str, name: str, is_folder: bool, *, in_container: bool = False) -> bool:
         """Return whether the patterns exclude a path whose folders they include.
 
-        What describes other files need not be included; in a container it is a file like others.
+        Describing files need not be included; in a container, they are files like others.
         """
         path = f"{uri}/" if is_folder else uri
         return (
-            # The cheapest rules first: most paths are decided by their name alone.
+            # The cheapest rules come first: most paths are decided by their name alone.
             name in (self.options.ignore_file, self.options.settings_file)
             or self._is_hidden(name)
             or self._is_excluded(path)
-            # A folder may hold what is included.
+            # A folder may contain included files.
             or not (is_folder or self._is_included(path) or (is_sidecar(name) and not in_container))
             or self._is_ignored(path)
         )
@@ -365,17 +364,17 @@ class PathRules:
 
 
 def is_sidecar(name: str) -> bool:
-    """Return whether a file of this name describes others, and so is no document."""
+    """Return whether a file with this name describes others, and so is no document."""
     return name == FOLDER_FILE or (name.endswith(ENDINGS) and not name.startswith(ENDINGS))
 
 
 def is_origin(known_as: str) -> bool:
-    """Return whether the name under which facts about a file are cached is an `origin` rather than a path."""
+    """Return whether the name under which a file's facts are cached is an `origin` rather than a path."""
     return _ORIGIN.match(known_as) is not None
 
 
 def may_exist(path: str) -> bool:
-    """Return whether a path exists or cannot be looked at."""
+    """Return whether a path exists or cannot be accessed."""
     try:
         Path(path).stat()
     except (FileNotFoundError, NotADirectoryError):
@@ -387,11 +386,11 @@ def may_exist(path: str) -> bool:
 
 def readable(name: str) -> str:
     """Return a file name as valid Unicode, with invalid bytes escaped."""
-    if name.isascii():  # as most are: a walk asks for each name several times
+    if name.isascii():  # most are, and a walk asks for each name several times
         return name
     return os.fsencode(name).decode("utf-8", "backslashreplace")
 
 
 def literal(name: str) -> str:
-    """Return the pattern that matches one name."""
+    """Return the pattern that matches exactly one name."""
     return re.sub(r"([*?\[\]!#\\ ])", r"\\\1", name)

@@ -1,7 +1,7 @@
-"""Walk: the files below the folder of a source, and the paths that are passed over or cannot be looked at.
+"""Walk: the files below the folder of a source, and the paths that are skipped or cannot be accessed.
 
-Folders may come and go meanwhile. A vanished name is gone only if its folder, listed again, lacks it. What cannot be
-looked at is skipped as `unreadable`, so that its documents are not taken for deleted.
+Folders may appear and vanish meanwhile. A vanished name counts as gone only if its folder, listed again, lacks it. What
+cannot be accessed is skipped as `unreadable`, so that its documents are not taken for deleted.
 """
 
 import errno
@@ -33,7 +33,7 @@ _STORE = {"lock", "snapshots", "tables", "artifacts", "vectors", "keywords"}
 """Files and folders of every store with a snapshot."""
 
 _LOOKS = 3
-"""Listings of a folder with vanished names: one that is replaced, rather than removed, is there again at the next."""
+"""Listings of a folder with vanished names: a file that is replaced rather than removed is back at the next one."""
 
 _REPLACED = "another folder took its place while it was listed"
 
@@ -48,7 +48,7 @@ _COLUMNS = pa.schema(
         ("inode", pa.uint64()),
     ]
 )
-"""What differs among the files of a folder. There may be millions of them."""
+"""The columns that differ among the files of a folder, of which there may be millions."""
 
 
 class _Identity(NamedTuple):
@@ -82,8 +82,8 @@ class _WalkedFolder:
 class _Visit:
     """A folder with its entries `left` to look at, last one first; `vanished` are names that were not found.
 
-    `by_link` says that a link inside the source leads to it, so that its content may be listed already; `links` says
-    that its links are followed now.
+    `by_link` says that a link inside the source leads to it, so that its content may already be listed; `links` says
+    that links in it are followed now.
     """
 
     folder: _WalkedFolder
@@ -102,21 +102,21 @@ class Walk:
         self._source, self._root, self._rules = source, root, rules
         self._follow = rules.options.follow_links
         self._found = RowDraft(SourceFile, _COLUMNS, {"source": source.name, "reach": reach})
-        # Inodes by device, as there may be millions. Only a link asks for them.
+        # Inodes by device, because there may be millions; only links need them.
         self._listed: dict[int, array[int]] = defaultdict(partial(array, "Q"))
         self._met: dict[int, set[int]] = defaultdict(set)
         self._links: list[tuple[_WalkedFolder, Entry]] = []
 
     def run(self) -> RowColumns[SourceFile]:
-        """Return the files by their uris; raise OSError if the source's own folder cannot be listed, or is replaced.
+        """Return the files by uri; raise OSError if the source's own folder cannot be listed or is replaced.
 
-        Links wait until everything is listed under its own name. They are followed in the order of their uris.
+        Links wait until everything is listed under its own name, and are then followed in the order of their uris.
         """
         path = self._root
         root = self._open("", path, path.stat(), None)
         self._visit(root)
         while self._links:
-            # What a link leads to may hold further links; they wait for the next round.
+            # The target of a link may contain further links, which wait for the next round.
             due, self._links = self._links, []
             for folder, entry in sorted(due, key=lambda link: link[0].uri_of(link[1].name)):
                 self._visit(_Visit(folder, [entry], by_link=True, links=True))
@@ -127,7 +127,7 @@ class Walk:
         return found
 
     def _visit(self, first: _Visit | None) -> None:
-        """Look at all entries of a folder and of those below; a stack, as folders may lie deeper than Python calls."""
+        """Look at all entries of a folder and below; a stack, as folders may be nested deeper than Python calls."""
         stack = [first] if first else []
         while stack:
             visit = stack[-1]
@@ -140,12 +140,12 @@ class Walk:
                 stack.pop()
 
     def _look(self, visit: _Visit, entry: Entry) -> _Visit | None:
-        """Look at an entry of a folder; return the visit of a folder to list."""
+        """Look at an entry of a folder; return a visit if it is a folder to list."""
         uri = visit.folder.uri_of(entry.name)
         try:
             return self._take(visit, entry, uri)
         except FileNotFoundError:
-            # The listing still knows that it was a link; the link itself may have gone since.
+            # The listing still knows that it was a link, although the link itself may be gone.
             if entry.is_symlink() and os.path.lexists(entry.path):
                 self._skip(uri, "broken_link", "a link to nothing")
             else:
@@ -158,7 +158,7 @@ class Walk:
         return None
 
     def _take(self, visit: _Visit, entry: Entry, uri: str) -> _Visit | None:
-        """Add a file to those found, or return the visit of a folder; raise OSError if it cannot be looked at."""
+        """Add a file to those found, or return the visit of a folder; raise OSError if it cannot be accessed."""
         if entry.is_symlink() and not self._is_due(visit, entry, uri):
             return None
         if not self._is_wanted(entry, uri):
@@ -178,7 +178,7 @@ class Walk:
         return None
 
     def _is_due(self, visit: _Visit, entry: Entry, uri: str) -> bool:
-        """Return whether to follow a link now; one that stays inside the source waits for its turn."""
+        """Return whether to follow a link now; a link that stays inside the source waits for its turn."""
         if self._follow == "all" or self._source.is_file(uri) or visit.links:
             return True
         if self._follow == "inside":
@@ -186,7 +186,7 @@ class Walk:
         return False
 
     def _is_wanted(self, entry: Entry, uri: str) -> bool:
-        """Return whether the patterns select a path; of unknown kind, whether they select it as a folder."""
+        """Return whether the patterns select a path; if its kind is unknown, whether they select it as a folder."""
         try:
             is_folder = entry.is_dir()
         except OSError:
@@ -207,7 +207,7 @@ class Walk:
         return leads_out
 
     def _is_known(self, identity: _Identity, visit: _Visit | None) -> bool:
-        """Return whether a link leads to what is listed already; hard links are names of their own."""
+        """Return whether a link leads to something already listed; hard links count as separate files."""
         if visit is None or not visit.by_link:
             return False
         for device, inodes in self._listed.items():
@@ -220,20 +220,21 @@ class Walk:
             self._listed[identity.device].append(identity.inode)
 
     def _open(self, uri: str, path: Path, status: os.stat_result, above: _Visit | None) -> _Visit | None:
-        """Return the visit of a folder, unless it is above itself, a store, or listed already."""
+        """Return the visit of a folder, unless it contains itself, is a store, or is already listed."""
         folder = _WalkedFolder(uri, path, _identity(status), above.folder if above else None)
         if above and above.folder.is_within(folder.identity):
             self._skip(uri, "loop", "a link leads back to a folder above it")
-        # By device and inode: the store may have other names, through links or mounts.
+        # By device and inode, because the store may have other names through links or mounts.
         elif self._rules.is_store(status):
             self._skip(uri, "store", "it is where the documents go")
         elif not self._is_known(folder.identity, above):
             entries = _entries(path)
             names = {entry.name for entry in entries}
             self._rules.enter(path, uri, names)
-            if _identity(path.stat()) != folder.identity:  # the names may be those of a folder outside of the source
+            if _identity(path.stat()) != folder.identity:  # the names may be those of a folder outside the source
                 raise OSError(errno.ESTALE, _REPLACED)
-            # Not the store of this run, but one: its Parquet files and their copies in current/ are nobody's documents.
+            # Not the store of this run but another store: its Parquet files and their copies in current/ are no
+            # documents.
             if names >= _STORE:
                 self._skip(uri, "store", "it is a store of docmill's")
                 return None
@@ -242,12 +243,12 @@ class Walk:
         return None
 
     def _look_again(self, stack: list[_Visit]) -> None:
-        """List a folder again for the names that vanished; leave those that are there to be looked at again."""
+        """List a folder again for vanished names; entries that are back are looked at again."""
         visit = stack[-1]
         folder, vanished = visit.folder, visit.vanished
         visit.vanished = set()
         try:
-            # In a new folder of the same name everything that vanished would look deleted.
+            # In a new folder of the same name, everything that vanished would look deleted.
             is_same = _identity(folder.path.stat()) == folder.identity
             entries = [entry for entry in _entries(folder.path) if entry.name in vanished]
         except FileNotFoundError as error:
@@ -255,7 +256,7 @@ class Walk:
             if not stack:
                 self._lose(folder, error)
             else:
-                stack[-1].vanished.add(folder.path.name)  # the folder above says whether it is gone
+                stack[-1].vanished.add(folder.path.name)  # the parent folder shows whether it is gone
         except OSError as error:
             self._lose(folder, error)
         else:
@@ -272,7 +273,7 @@ class Walk:
                 self._skip(visit.folder.uri_of(entry.name), UNREADABLE, "it is listed, but cannot be found")
 
     def _lose(self, folder: _WalkedFolder, error: OSError) -> None:
-        """Name a folder that can no longer be listed; without the folder of the source, nothing is certain."""
+        """Record a folder that can no longer be listed; without the source's own folder, nothing is certain."""
         if not folder.uri:
             raise error
         self._skip(folder.uri, UNREADABLE, error.strerror or str(error))

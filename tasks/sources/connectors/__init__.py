@@ -1,1 +1,1 @@
-"""Connectors: what the readers of sources that are no folders share, and those of git and of loaders."""
+"""Connectors: what readers of sources other than folders share, and the connectors for git and for loaders."""

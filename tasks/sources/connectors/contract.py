@@ -1,4 +1,4 @@
-"""Contract: what a connector or a plugin provides to read a kind of source."""
+"""Contract: what a connector or a plugin must provide to read a kind of source."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
@@ -15,12 +15,12 @@ class SourceItem:
     Attributes:
         name: Its path within the source, with `/` between folders, such as `guides/start.md`. The suffix gives the
             type. It is a plain path: relative, without `..`, of at most 1,024 characters.
-        version: A text that changes whenever the bytes change, such as a revision or a hash. An item with an
-            unchanged version is not fetched again.
-        size: Its bytes, or 0 if that is not known before it is fetched.
-        modified_ns: When it was changed last, in nanoseconds since 1970, or 0.
-        metadata: What the source says of it beside its bytes, such as its author; the column `described` has it.
-            `access` is a list of the principals who may see it. A change of it alone fetches nothing.
+        A text that changes whenever the bytes change, such as a revision or a hash. An item with an unchanged version
+        is not fetched again.
+        Its bytes, or 0 if unknown before it is fetched.
+        When it was last changed, in nanoseconds since 1970, or 0.
+        What the source says about it besides its bytes, such as its author; stored in the column `described`. `access`
+        is a list of the principals who may see it. If only this changes, nothing is fetched.
     """
 
     name: str
@@ -107,7 +107,7 @@ class SourcePlugin(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class OwnConnector:
-    """A connector of docmill as a `SourcePlugin`; `open` asks nothing before the source is listed."""
+    """A built-in connector in the form of a `SourcePlugin`; `open` makes no requests before the source is listed."""
 
     settings: "type[SourceSettings]"
     open: Callable[[Any], SourceReader]

@@ -1,6 +1,6 @@
-"""Git: the files of a repository at a branch, tag or commit; of each change only the files that differ are read.
+"""Git: the files of a repository at a branch, tag or commit; after a change, only files that differ are read.
 
-`git` runs on a bare repository and runs nothing of it: no hooks, no filters, no settings.
+`git` works on a bare repository and runs nothing from it: no hooks, no filters, no settings.
 """
 
 import json
@@ -42,9 +42,9 @@ _PARTIAL = {
     "extensions.partialClone": "origin",
     "core.repositoryFormatVersion": "1",
 }
-"""Settings of the copy: what it lacks is asked for in batches, and never by a command that happens to need it."""
+"""Settings of the copy: missing objects are requested in batches, and never by a command that happens to need one."""
 _KEPT = ("HOME", "PATH", "LANG", "SSH_AUTH_SOCK", "http_proxy", "https_proxy", "no_proxy", "SSL_CERT_FILE", "TMPDIR")
-"""Variables that `git` gets: none of those by which it would run programs, or take another repository."""
+"""Variables that `git` gets; none of them makes it run programs or use another repository."""
 _WORDS = (
     (r"could not read (Username|Password)|Authentication failed|returned error: 40[13]|Permission denied \(publickey",
      ConfigError, "it wants credentials: set `token`, or for ssh load a key into ssh-agent"),
@@ -58,12 +58,12 @@ _WORDS = (
     (r"dubious ownership", SourceError, "another user owns it; git reads only your own repositories (safe.directory)"),
 )  # fmt: skip
 _LONGEST = 200
-"""Characters of what `git` says in a message."""
+"""Characters of `git`'s output in a message."""
 
 
 @dataclass(frozen=True)
 class Git:
-    """The program on a bare repository at `folder`, which may reach other repositories by `protocol` alone."""
+    """The program git on a bare repository at `folder`; it may reach other repositories only by `protocol`."""
 
     folder: Path
     protocol: str
@@ -71,14 +71,14 @@ class Git:
     timeout_s: float = 600.0
 
     def run(self, *arguments: str, given: bytes = b"") -> bytes:
-        """Return what a command prints; raise `SourceError`, `ConfigError` or `Transient` if it fails."""
+        """Return the output of a command; raise `SourceError`, `ConfigError` or `Transient` if it fails."""
         done = self._call(arguments, given)
         if done.returncode:
             raise _explained(done.stderr.decode("utf-8", "replace"))
         return done.stdout
 
     def found(self, *arguments: str, given: bytes = b"") -> bytes | None:
-        """Return what a command prints, or None if it fails."""
+        """Return the output of a command, or None if it fails."""
         done = self._call(arguments, given)
         return None if done.returncode else done.stdout
 
@@ -94,7 +94,7 @@ class Git:
             raise Transient(f"git took longer than {self.timeout_s:g} s (timeout_s)") from None
 
     def _environment(self) -> dict[str, str]:
-        # By variables: other users of this machine see the arguments of a program.
+        # Passed as variables, because other users of this machine can see a program's arguments.
         settings = {**_SETTINGS, f"protocol.{self.protocol}.allow": "always"}
         if self.token:
             packed = b64encode(f"x-access-token:{self.token}".encode()).decode()
@@ -119,7 +119,7 @@ class Git:
 
 
 def _explained(said: str) -> Exception:
-    """Return a failure of `git` in one line."""
+    """Return a failure of `git` as a one-line error."""
     lines = [line for line in said.splitlines() if line.startswith(("fatal:", "error:", "remote:"))]
     short = " ".join(" ".join(lines or said.splitlines()[-1:]).split())[:_LONGEST]
     for pattern, kind, hint in _WORDS:
@@ -129,7 +129,7 @@ def _explained(said: str) -> Exception:
 
 
 _URL = re.compile(r"git\+(?P<url>(?P<protocol>https|http|ssh|file)://[^\s/]*/[^\s@]+)(?:@(?P<ref>\S+))?")
-_REF = re.compile(r"[\w][\w./+-]{0,200}")  # never an option, which begins with a dash
+_REF = re.compile(r"[\w][\w./+-]{0,200}")  # never an option, which would begin with a dash
 _COMMIT = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 _HEAD = re.compile(rb"\x01(?P<time>\d+)\x02(?P<id>[0-9a-f]{40,64})\x02(?P<author>.*)", re.DOTALL)
 _FILES = (b"100644", b"100755")
@@ -140,9 +140,9 @@ _HOSTS = {
     "codeberg.org": "https://{host}/{path}/src/{ref}/{name}",
     "bitbucket.org": "https://{host}/{path}/src/{ref}/{name}",
 }
-"""Where a person opens a file, by host."""
+"""The address at which a person opens a file, by host."""
 _BATCH = 1_000
-"""Files that one request asks for: a server takes more, but what a cut-off connection loses is then more as well."""
+"""Files in one request: a server accepts more, but then a broken connection also loses more."""
 _NS = 1_000_000_000
 Paths = list[str]
 
@@ -202,7 +202,7 @@ CONNECTOR = OwnConnector(GitSettings, _reader)
 
 @dataclass
 class GitReader:
-    """Reads a repository at `url` by a copy in the user's cache, which gets the files that are asked for."""
+    """Reads a repository at `url` through a copy in the user's cache, which contains only requested files."""
 
     url: str
     ref: str
@@ -215,7 +215,7 @@ class GitReader:
         self._lock = Lock()
 
     def list(self, checkpoint: str) -> SourceListing:
-        """Return what changed since the commit of the checkpoint, or all files; the checkpoint is the commit."""
+        """Return the changes since the commit of the checkpoint, or all files; the new checkpoint is the commit."""
         before = json.loads(checkpoint)["commit"] if checkpoint else ""
         self._prepare()
         self._commit = self._resolved()
@@ -230,7 +230,7 @@ class GitReader:
         return SourceListing(self._items(entries, self._commit), state)
 
     def fetch(self, item: SourceItem) -> bytes:
-        """Return the bytes of a file; the first call brings all files that the listing named."""
+        """Return the bytes of a file; the first call fetches all files that the listing named."""
         with self._lock:
             self._bring()
         path = f"{self._commit}:{self.folder}/{item.name}" if self.folder else f"{self._commit}:{item.name}"
@@ -242,12 +242,12 @@ class GitReader:
         return data
 
     def mark(self) -> str:
-        """Return the commit that the branch or tag names now."""
+        """Return the commit to which the branch or tag now points."""
         self._prepare()
         return self._resolved()
 
     def link(self, item: SourceItem) -> str:
-        """Return the page of a file where the host is known. It has the branch, not the commit, to stay the same."""
+        """Return the web page of a file if the host is known; it has the branch, so that the link stays the same."""
         host, _, path = self.url.partition("://")[2].rpartition("@")[2].partition("/")
         path, name = path.strip("/").removesuffix(".git"), f"{self.folder}/{item.name}".lstrip("/")
         return _HOSTS.get(host, "").format(host=host, path=quote(path), ref=quote(self.ref), name=quote(name))
@@ -257,7 +257,7 @@ class GitReader:
         if not (whole / "HEAD").exists():
             whole.parent.mkdir(parents=True, exist_ok=True)
             with TemporaryDirectory(prefix=f"{whole.name}-", dir=whole.parent) as folder:
-                # A run that is killed leaves no half of it, and of two at once the second has that of the first.
+                # A killed run leaves no half-made copy, and of two runs at once, the second uses the copy of the first.
                 draft = replace(self.git, folder=Path(folder) / "draft")
                 draft.run("init", "--quiet", "--bare", "--template=", str(draft.folder))
                 for key, value in {"remote.origin.url": self.url, **_PARTIAL}.items():
@@ -266,7 +266,7 @@ class GitReader:
                     draft.folder.rename(whole)
 
     def _resolved(self) -> str:
-        """Return the commit that the branch or tag names now."""
+        """Return the commit to which the branch or tag now points."""
         if _COMMIT.fullmatch(self.ref):
             return self.ref
         wanted = ["HEAD"] if self.ref == "HEAD" else [f"refs/{one}/{self.ref}" for one in ("heads", "tags")]
@@ -278,26 +278,27 @@ class GitReader:
         raise ConfigError(f"there is no branch or tag {self.ref!r}; set `ref`, or write @REF behind the address")
 
     def _obtain(self, commit: str) -> None:
-        """Bring a commit with its history and folders, but no files."""
-        # A reference of its own, so that the next fetch says that we have it.
+        """Fetch a commit with its history and folders, but without files."""
+        # Keep it under our own reference, so that the next fetch tells the server that we have it.
         self.git.run(
             "fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--recurse-submodules=no", "--filter=blob:none",
             "origin", f"+{commit}:refs/docmill/{key_of(self.ref)}",
         )  # fmt: skip
 
     def _bring(self) -> None:
-        """Bring the files that the listing named."""
+        """Fetch the files that the listing named."""
         due, self._due = self._due, []
         for start in range(0, len(due), _BATCH):
             given = "\n".join(due[start : start + _BATCH]).encode() + b"\n"
-            # A server that gives no single files has given all before; and `cat-file` says what cannot be had.
+            # A server that cannot send single files has sent all of them before; `cat-file` reports any that are
+            # missing.
             self.git.found(
                 "-c", "fetch.negotiationAlgorithm=noop", "fetch", "--quiet", "--no-tags", "--no-write-fetch-head",
                 "--recurse-submodules=no", "--filter=blob:none", "--stdin", "origin", given=given,
             )  # fmt: skip
 
     def _difference(self, before: str) -> tuple[dict[str, str], Paths]:
-        """Return the files that are new or changed, and the names of those that are gone."""
+        """Return the new and changed files, and the names of those that are gone."""
         said = self.git.run(
             "diff-tree", "-r", "-z", "--no-renames", "--raw", before, self._commit, "--", *self._paths()
         )
@@ -319,7 +320,7 @@ class GitReader:
             yield SourceItem(self._inner(path), blob, modified_ns=commit.time * _NS, metadata=commit.told())
 
     def _last_commits(self, range_: str) -> dict[str, "_Commit"]:
-        """Return the last commit of a range that changed each file."""
+        """Return the last commit in a range that changed each file."""
         said = self.git.run(
             "log", "--format=%x01%ct%x02%H%x02%an", "--name-only", "-z", "--no-renames", range_, "--", *self._paths()
         )
@@ -327,7 +328,7 @@ class GitReader:
         for field in said.split(b"\0"):
             if head := _HEAD.fullmatch(field):
                 now = _Commit(int(head["time"]), head["id"].decode(), head["author"].decode("utf-8", "replace"))
-            elif field:  # the first file behind a head is on a line of its own
+            elif field:  # the first file after a head has a line of its own
                 found.setdefault(_named(field.removeprefix(b"\n")), now)
         return found
 
@@ -340,14 +341,14 @@ class GitReader:
 
 @dataclass(frozen=True, slots=True)
 class _Commit:
-    """A commit: when it was made, in seconds since 1970, its id, and who wrote it."""
+    """A commit: its time in seconds since 1970, its id, and its author."""
 
     time: int = 0
     id: str = ""
     author: str = ""
 
     def told(self) -> dict[str, str]:
-        """Return what is said of the files that it changed."""
+        """Return the metadata of the files that it changed."""
         if not self.id:
             return {}
         when = datetime.fromtimestamp(self.time, UTC).isoformat()
@@ -355,7 +356,7 @@ class _Commit:
 
 
 def _entries(said: bytes) -> dict[str, str]:
-    """Return the files of a tree: their hashes by path."""
+    """Return the files of a tree: hashes by path."""
     found = dict[str, str]()
     for line in said.split(b"\0")[:-1]:
         head, _, path = line.partition(b"\t")
@@ -370,5 +371,5 @@ def _named(path: bytes) -> str:
 
 
 def _raw(name: str) -> str:
-    """Return the path of a name that `_named` gave to one that is not UTF-8, as a program is called with it."""
+    """Return the original path of a name from `_named` that was not UTF-8, as a program argument."""
     return os.fsdecode(re.sub(rb"\\x([0-9a-f]{2})", lambda found: bytes.fromhex(found[1].decode()), name.encode()))

@@ -1,4 +1,4 @@
-"""Library loaders: documents of any LangChain loader, LlamaIndex reader or dlt resource that is installed."""
+"""Library loaders: documents from any installed LangChain loader, LlamaIndex reader or dlt resource."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from importlib import import_module
@@ -14,7 +14,7 @@ from docmill.tasks.sources.connectors.source_settings import WATCH_S, SourceSett
 from docmill.tasks.sources.connectors.text_entries import Entry, Format, TextReader, principals_in
 
 _UNREACHED = ("Timeout", "ConnectionError", "ConnectError", "TooManyRequests", "RateLimit")
-"""Parts of the names of exceptions by which the usual clients say that a server does not answer now."""
+"""Parts of exception names by which common clients say that a server does not answer at the moment."""
 
 
 class LoaderSettings(SourceSettings):
@@ -54,7 +54,7 @@ class LoaderSettings(SourceSettings):
 
 
 def _credential(value: Any) -> Any:
-    """Return a value of the settings in which tables that name a credential are `Secret`."""
+    """Return a settings value in which tables that name a credential are `Secret`."""
     if isinstance(value, Mapping):
         if len(value) == 1 and value.keys() <= {"env", "file"}:
             return Secret.model_validate(dict(value))
@@ -63,7 +63,7 @@ def _credential(value: Any) -> Any:
 
 
 def _revealed(value: Any) -> Any:
-    """Return a value of the settings with the credentials themselves."""
+    """Return a settings value with the credentials revealed."""
     if isinstance(value, Secret):
         return value.read()
     if isinstance(value, dict):
@@ -101,7 +101,7 @@ def _is_unreached(error: Exception) -> bool:
 
 
 def _text_at(metadata: Mapping[str, Any], key: str, loader: str) -> str:
-    """Return the identity that the metadata give; raise `ConfigError` if they lack it."""
+    """Return the identity from the metadata; raise `ConfigError` if they lack it."""
     if not key:
         return ""
     if metadata.get(key) in (None, ""):
@@ -127,20 +127,20 @@ Found = Iterable[tuple[str, Mapping[str, Any]]]
 
 
 def _of_langchain(kind: Any, settings: LoaderSettings) -> Found:
-    """Give the documents of a LangChain loader, which have `page_content` and `metadata`."""
+    """Yield the documents of a LangChain loader, which have `page_content` and `metadata`."""
     loader = kind(**_revealed(settings.args))
     load = loader.lazy_load if hasattr(loader, "lazy_load") else loader.load
     return ((one.page_content, one.metadata) for one in load())
 
 
 def _of_llama_index(kind: Any, settings: LoaderSettings) -> Found:
-    """Give the documents of a LlamaIndex reader, which have `text` and `metadata`."""
+    """Yield the documents of a LlamaIndex reader, which have `text` and `metadata`."""
     reader = kind(**_revealed(settings.args))
     return ((one.text, one.metadata) for one in reader.load_data(**_revealed(settings.load)))
 
 
 def _of_dlt(resource: Any, settings: LoaderSettings) -> Found:
-    """Give the rows of a dlt resource or source, singly or in pages, as it yields them."""
+    """Yield the rows of a dlt resource or source, which come singly or in pages."""
     made = resource(**_revealed(settings.args)) if settings.args or not hasattr(resource, "__iter__") else resource
     for page in made:
         for row in page if isinstance(page, list) else [page]:
@@ -155,7 +155,7 @@ def _of_row(row: Any, settings: LoaderSettings) -> tuple[str, Mapping[str, Any]]
 
 
 def _is_resource(target: Any) -> bool:
-    """Return whether something is an object that gives rows, or makes one: never a function or a class."""
+    """Return whether an object gives rows or makes one that does; never true for a function or a class."""
     made_by_dlt = type(target).__module__.split(".")[0] == "dlt"
     return not isinstance(target, type) and (made_by_dlt or (callable(target) and hasattr(target, "__iter__")))
 
@@ -168,7 +168,7 @@ ADAPTERS: tuple[tuple[Callable[[Any], bool], Callable[[Any, LoaderSettings], Fou
     ),
     (_is_resource, _of_dlt),
 )
-"""Whether an adapter fits what the settings name, and the adapter. A plain function fits none: `os:system` is one."""
+"""Pairs of a test and an adapter for the configured object. A plain function fits none: `os:system` is one."""
 
 
 CONNECTOR = OwnConnector(LoaderSettings, lambda settings: TextReader(lambda: _entries(settings), settings.format))

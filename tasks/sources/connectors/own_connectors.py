@@ -1,4 +1,4 @@
-"""Own connectors: docmill's own connectors by the schemes of their addresses, each imported when a source needs it."""
+"""Own connectors: docmill's connectors by the schemes of their addresses, each imported only when a source needs it."""
 
 import re
 from collections.abc import Callable
@@ -9,15 +9,15 @@ from docmill.tasks.sources.connectors.contract import SourcePlugin
 
 _UNNAMED = re.compile(r"[^A-Za-z0-9_-]+")
 _LONGEST = 64
-"""Characters of the name of a source."""
+"""Characters of a source's name."""
 
 
 @dataclass(frozen=True, slots=True)
 class Connector:
-    """A connector: its word for `docmill init --source`, where it is, what it reads, and how an address names a source.
+    """A connector: its name for `docmill init --source`, its module, what it reads, and how an address names a source.
 
-    With `takes`, an address is the source itself, and the value of this key; `called` makes a name of it. Otherwise
-    the address is `SCHEME://NAME`, and `[source.NAME]` has the settings.
+    With `takes`, the address itself is the source and the value of this key, and `called` makes its name. Otherwise the
+    address is `SCHEME://NAME`, and `[source.NAME]` has the settings.
     """
 
     kind: str
@@ -33,7 +33,7 @@ class Connector:
 
 
 def _repository(where: str) -> str:
-    """Return the name of a repository: the last step of its address, without `@REF` and `.git`."""
+    """Return the name of a repository: the last part of its address, without `@REF` and `.git`."""
     _, _, path = where.partition("://")[2].partition("/")
     return path.partition("@")[0].rstrip("/").rpartition("/")[2].removesuffix(".git")
 
@@ -70,6 +70,6 @@ CONNECTORS: dict[str, Connector] = {
 
 
 def name_by(where: str) -> str:
-    """Return the name that an address gives its source, or "" if no connector takes addresses of this scheme."""
+    """Return the name that an address gives its source, or "" if no connector accepts addresses of this scheme."""
     connector = CONNECTORS.get(where.partition("://")[0])
     return _UNNAMED.sub("-", connector.called(where))[:_LONGEST] if connector and connector.takes else ""

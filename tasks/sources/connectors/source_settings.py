@@ -1,13 +1,13 @@
-"""Source settings: the model that connectors and plugins extend; only sources of theirs load pydantic."""
+"""Source settings: the model that connectors and plugins extend; only their sources load pydantic."""
 
 from pydantic import BaseModel, ConfigDict, Field
 
 WATCH_S = "How often `docmill watch` asks for changes, in seconds; 0 takes --poll."
-"""The description of `watch_s`, to which a kind of sources may give another default."""
+"""The description of `watch_s`, for which a kind of source may have another default."""
 
 
 class SourceSettings(BaseModel):
-    """The settings of a source, which a plugin extends: a frozen pydantic model that refuses unknown keys."""
+    """The settings of a source, extended by each plugin: a frozen pydantic model that refuses unknown keys."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True)
 

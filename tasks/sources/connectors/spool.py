@@ -9,9 +9,9 @@ from docmill.tasks.work.pool.temporary_folder import folder_of
 
 
 class Spool:
-    """Bytes by name, one after the other in a file that goes when nobody holds the spool any more.
+    """Bytes by name, one after another in a file that is removed when nothing refers to the spool any more.
 
-    A file for each would take as long to make and to remove as a row of a database takes to read.
+    Creating and removing a file for each item would take as long as reading a row from a database.
     """
 
     def __init__(self) -> None:
@@ -20,7 +20,7 @@ class Spool:
         self._writing = Lock()
 
     def put(self, name: str, data: bytes) -> None:
-        """Keep the bytes of an item."""
+        """Store the bytes of an item."""
         with self._writing:
             if self._file is None:
                 self._file = (folder_of(self) / "bytes").open("w+b")
@@ -31,7 +31,7 @@ class Spool:
             self._places[name] = begin, len(data)
 
     def get(self, name: str) -> bytes | None:
-        """Return the bytes of an item, or None if it was not kept. Several threads may ask at once."""
+        """Return the bytes of an item, or None if there are none. Several threads may call this at once."""
         place = self._places.get(name)
         if place is None or self._file is None:
             return None

@@ -1,4 +1,4 @@
-"""Text entries: entries of text with metadata as Markdown documents, kept by their content until they are asked for."""
+"""Text entries: text with metadata as Markdown documents, kept by content until they are fetched."""
 
 import datetime
 import json
@@ -17,17 +17,17 @@ Format = Literal["markdown", "text", "html"]
 SUFFIXES: Mapping[Format, str] = {"markdown": ".md", "text": ".txt", "html": ".html"}
 
 _MOST_STEP = 120
-"""Characters of a step of a name: a file system allows a step 255 bytes, of which one character may need two."""
+"""Characters of a path segment: a file system allows 255 bytes, and a character may need two."""
 _MOST_NAME = 600
-"""Characters of a name before its suffix, of the 1,024 that a name may have with the name of its source."""
+"""Characters of a name before its suffix; together with the name of its source it may have 1,024."""
 _UNSAFE = re.compile(r"[\x00-\x1f\x7f\\:*?\"<>|\ud800-\udfff]+")
 _MOST_DEPTH = 8
-"""Lists and tables within each other that front matter keeps: people write two or three."""
+"""Depth of nested lists and tables that front matter keeps: people write two or three."""
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A text with its metadata. Entries of one `id` are parts of one document; without an id, the text is its id.
+    """A text with its metadata. Entries of one `id` are parts of one document; without an id, the text is the id.
 
     `access` are the principals who may see it; None leaves that to sidecars and settings.
     """
@@ -39,15 +39,15 @@ class Entry:
     access: frozenset[str] | None = None
 
     def told(self) -> dict[str, Any]:
-        """Return what the source says of the document beside its text."""
+        """Return what the source says about the document besides its text."""
         return told_of(self.access)
 
 
 class TextReader:
-    """Reads a source that can only give everything: what it gives is compared by content.
+    """Reads a source that can only list everything; the result is compared by content.
 
-    `entries` gives all of them; `format` is that of their texts. Markdown has the metadata as front matter. `mark`
-    gives a text that changes with them, or None if only reading them tells.
+    `entries` returns all entries; `format` is that of their texts. Markdown has the metadata as front matter. `mark`
+    returns a text that changes with the entries, or None if only reading them can show a change.
     """
 
     def __init__(
@@ -82,14 +82,14 @@ class TextReader:
         return data
 
     def link(self, item: SourceItem) -> str:
-        """Return the link that the metadata gives."""
+        """Return the link from the metadata."""
         return self._links.get(item.name, "")
 
 
 class Names:
-    """Gives each id a name that is a plain path with a suffix; ids that would share a name get a hash each.
+    """Gives each id a name that is a plain path with a suffix; ids that would share a name get a hash.
 
-    Ids of `known` keep their names.
+    Ids in `known` keep their names.
     """
 
     def __init__(self, suffix: str, known: Mapping[str, str] | None = None) -> None:
@@ -98,7 +98,7 @@ class Names:
         self._taken = {name.casefold(): id for id, name in self._known.items()}
 
     def of(self, id: str) -> str:
-        """Return the name of an id, the same for the same id."""
+        """Return the name of an id; the same id always gets the same name."""
         if id in self._known:
             return self._known[id]
         plain = safe_name(id)
@@ -110,7 +110,7 @@ class Names:
 
 
 def safe_name(id: str) -> str:
-    """Return a plain relative path that resembles an id, such as a URL: no empty or hidden step, none that leads up."""
+    """Return a plain relative path that resembles an id, such as a URL, without empty, hidden or upward segments."""
     _, separator, rest = id.partition("://")
     steps = [_UNSAFE.sub("-", step).strip() for step in (rest if separator else id).split("/")]
     kept = [_shortened(f"_{step}" if step.startswith((".", "~$")) else step) for step in steps if step.strip(". ")]
@@ -125,7 +125,7 @@ def _shortened(step: str) -> str:
 
 
 def document_of(entry: Entry, format: Format) -> bytes:
-    """Return the bytes of the document of an entry."""
+    """Return the document of an entry as bytes."""
     text = entry.text.replace("\0", "\ufffd").encode("utf-8", "replace").decode()
     front = {str(key): plain_value(value) for key, value in entry.metadata.items()} if format == "markdown" else {}
     kept = {key: value for key, value in front.items() if value not in (None, "", [], {})}
@@ -137,15 +137,15 @@ def _front_matter(values: Mapping[str, Any]) -> str:
 
     if not values:
         return ""
-    # Sorted: a loader that gives the same metadata in another order has not changed.
+    # Sorted, so that the same metadata in another order are no change.
     block = yaml.safe_dump(dict(values), allow_unicode=True, sort_keys=True, width=10_000)
     return f"---\n{block}---\n\n"
 
 
 def plain_value(value: Any, depth: int = 0) -> Any:
-    """Return a value of metadata as front matter can hold it: text, numbers, truth values, lists and tables of them.
+    """Return a metadata value as front matter can store it: text, numbers, booleans, and lists and tables of these.
 
-    Bytes, which are a picture more often than a text, are left out.
+    Bytes are left out, because they are more often a picture than a text.
     """
     if isinstance(value, bool | int | None):
         return value
@@ -161,7 +161,7 @@ def plain_value(value: Any, depth: int = 0) -> Any:
 
 
 def _joined(entries: Iterable[Entry]) -> Iterable[Entry]:
-    """Return entries with an id each once: parts of one document are joined, and the first one's metadata kept."""
+    """Return one entry for each id: parts of a document are joined, and the metadata of the first part are kept."""
     found: dict[str, list[Entry]] = {}
     for entry in entries:
         found.setdefault(entry.id or f"\0{entry.text}", []).append(entry)
@@ -169,20 +169,20 @@ def _joined(entries: Iterable[Entry]) -> Iterable[Entry]:
         first = parts[0]
         texts = [part.text for part in parts] if first.id else [first.text]
         known = [part.access for part in parts if part.access is not None]
-        # Whoever may not see a part may not see the document.
+        # Whoever may not see one part may not see the document.
         access = frozenset.intersection(*known) if known else None
         yield Entry("\n\n".join(texts), first.metadata, first.id, first.link, access)
 
 
 def told_of(access: frozenset[str] | None) -> dict[str, Any]:
-    """Return the metadata of an item that says who may see it; nothing for None."""
+    """Return the metadata that say who may see an item; none for None."""
     return {} if access is None else {"access": sorted(access)}
 
 
 def principals_in(value: Any) -> frozenset[str] | None:
-    """Return the principals in a column: a list, a JSON list, or names between commas. None says nothing.
+    """Return the principals in a column: a list, a JSON list, or names between commas; None if the column says nothing.
 
-    What is none of these is an empty list, which hides the document.
+    Any other value gives an empty list, which hides the document.
     """
     if value is None:
         return None

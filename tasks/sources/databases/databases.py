@@ -1,6 +1,6 @@
-"""Databases: rows of a SELECT in a server, SQLite or DuckDB, or over files in a folder; nothing is ever written.
+"""Databases: rows of a SELECT from a server, SQLite or DuckDB, or over files in a folder; nothing is ever written.
 
-A server of MySQL or MariaDB is read in a transaction that cannot write.
+MySQL and MariaDB servers are read in a transaction that cannot write.
 """
 
 import re
@@ -22,14 +22,14 @@ if TYPE_CHECKING:
 Row = dict[str, Any]
 
 _ROWS_AT_ONCE = 1_000
-"""Rows that come at a time: few enough for rows of a megabyte, many enough that the way to a server does not count."""
+"""Rows fetched at a time: few enough for rows of a megabyte, and so many that the network delay does not matter."""
 _CONNECT_S = 10
-"""Seconds to wait for a connection; a server that is there takes less than one."""
+"""Seconds to wait for a connection; a reachable server takes less than one."""
 _POSTGRES = ("postgresql://", "postgres://")
 _PASSWORD = re.compile(r"//[^/@]*:[^/@]*@|[?&](?:ssl)?password=", re.IGNORECASE)
 _SQLITE = b"SQLite format 3\0"
 _HEADER = 100
-"""Bytes of the header of a file of SQLite, which counts the changes; that of its log has 32."""
+"""Bytes of the header of a SQLite file, which contains its change counter; the header of its log has 32."""
 _FILE = re.compile(r"'([^'/][^']*\.(?:parquet|csv|tsv|json|jsonl|ndjson)(?:\.gz)?)'")
 """A file in a query, by its path in the folder."""
 _SEALED = {
@@ -40,27 +40,26 @@ _SEALED = {
     "python_enable_replacements": "false",
     "TimeZone": "'UTC'",
 }
-"""Settings of DuckDB: no extension is downloaded, no variable of this program is read, and times are the same
-everywhere."""
+"""Settings of DuckDB: no extension is downloaded, no variable of this program is read, and all times are UTC."""
 
 
 class Database(Protocol):
-    """Where a SELECT runs. `parameter` stands for one in its SQL, and `quote` is around names of columns."""
+    """Where a SELECT runs. `parameter` is the placeholder in its SQL, and `quote` encloses column names."""
 
     parameter: str
     quote: str
 
     def rows(self, sql: str, values: Sequence[Any] = ()) -> Iterator[Row]:
-        """Yield the rows by their columns; raise `SourceError` for wrong SQL, and `Transient` if it does not answer."""
+        """Yield the rows as dicts; raise `SourceError` for wrong SQL, `Transient` if the database does not answer."""
         ...
 
     def mark(self, sql: str) -> str | None:
-        """Return a text that changes whenever the files change that a SELECT reads; None for a server."""
+        """Return a text that changes whenever files that a SELECT reads change; None for a server."""
         ...
 
 
 def open_database(where: str, password: str, timeout_s: float) -> Database:
-    """Return the database at a path or an address; raise `ConfigError` if there is none. Nothing is connected yet."""
+    """Return the database at a path or an address, without connecting; raise `ConfigError` if there is none."""
     if "://" in where and _PASSWORD.search(where):
         raise ConfigError("leave the password out of `database`, and set `password` instead")
     if where.startswith(_POSTGRES):
@@ -87,7 +86,8 @@ class _Sqlite:
         self._path = path
 
     def mark(self, sql: str) -> str:  # noqa: ARG002
-        # Writes of one tick have one time: the counter in the header of the file, and that of its log, tell more.
+        # Writes within one clock tick have the same time, but the counters in the headers of the file and its log
+        # differ.
         log = self._path.with_name(f"{self._path.name}-wal")
         return key_of(*map(_state, (self._path, log)), *map(_header, (self._path, log)))
 
@@ -135,7 +135,7 @@ class _Duck:
             ) from None
 
     def _prepare(self, connection: "duckdb.DuckDBPyConnection", sql: str) -> None:
-        """Close everything to a statement but the files of the folder, each of which is a table of its own name."""
+        """Deny a statement access to all but the files of the folder, each of which is a table of the same name."""
         for name, value in _SEALED.items():
             connection.execute(f"SET {name} = {value}")
         if self._folder is None:
@@ -176,7 +176,7 @@ class _Postgres:
 
 
 def _state(path: Path) -> str:
-    """Return the size and the time of a file, "" if it is not there."""
+    """Return the size and the time of a file, "" if it does not exist."""
     try:
         found = path.stat()
     except OSError:
@@ -185,7 +185,7 @@ def _state(path: Path) -> str:
 
 
 def _header(path: Path) -> str:
-    """Return the beginning of a file of SQLite, with its counter of changes; "" if it is not there."""
+    """Return the header of a SQLite file, which contains its change counter; "" if the file does not exist."""
     try:
         with path.open("rb") as file:
             return file.read(_HEADER).hex()
@@ -201,7 +201,7 @@ _WORDS = (
 
 
 def _explained(error: Exception, is_unreached: bool) -> Exception:
-    """Return a failure of PostgreSQL in one line, with what to set."""
+    """Return a failure of PostgreSQL in one line, with a hint at what to set."""
     said = " ".join(str(error).partition("\nLINE")[0].split())
     for pattern, kind, hint in _WORDS:
         if pattern.search(said):
@@ -218,13 +218,13 @@ _MYSQL_HINTS = {
     1049: (ConfigError, "; correct `database`"),
     1698: (ConfigError, "; set `password`, or correct the user in `database`"),
 }
-"""What to do about some errors of the server, by their numbers."""
+"""What to do about some server errors, by number."""
 _MYSQL_LATER = {1040, 1203, 1205, 1213, 2003, 2006, 2013}
-"""The numbers of errors that pass: too many connections, locks, and a server that does not answer or breaks off."""
+"""The numbers of temporary errors: too many connections, locks, and a server that does not answer or hangs up."""
 
 
 class Mysql:
-    """A database at `mysql://USER@HOST/NAME`. Only a server on this machine may answer without encryption."""
+    """A database at `mysql://USER@HOST/NAME`. Only a server on this machine may be used without encryption."""
 
     parameter, quote = "%s", "`"
 
@@ -232,10 +232,10 @@ class Mysql:
         self._address, self._password, self._timeout_s = urlsplit(address), password, timeout_s
 
     def mark(self, sql: str) -> None:
-        """Return None: only a statement tells of changes."""
+        """Return None: only a query can show changes."""
 
     def rows(self, sql: str, values: Sequence[Any] = ()) -> Iterator[dict[str, Any]]:
-        """Yield the rows by their columns."""
+        """Yield the rows as dicts."""
         with extra("mysql", "a source in MySQL"):
             import pymysql  # type: ignore[import-untyped]
         try:
@@ -268,7 +268,7 @@ class Mysql:
 
 
 def _explained_mysql(error: Exception) -> Exception:
-    """Return a failure in one line, with what to set."""
+    """Return a failure in one line, with a hint at what to set."""
     number = error.args[0] if error.args and isinstance(error.args[0], int) else 0
     said = " ".join(str(error.args[-1] if error.args else error).split())
     if _UNENCRYPTED in said:

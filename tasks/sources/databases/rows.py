@@ -1,4 +1,4 @@
-"""Rows: each row of a SELECT is a document, read again only if its time or its content has changed."""
+"""Rows: each row of a SELECT is a document, and is read again only if its time or its content has changed."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -27,9 +27,9 @@ from docmill.tasks.sources.connectors.text_entries import (
 from docmill.tasks.sources.databases.databases import Database, Row, open_database
 
 _UNTIMED = str(None)
-"""The version of a row without a time, until its content has been read."""
+"""The version of a row without a time until its content has been read."""
 _BATCH = 500
-"""Rows that one statement reads by their ids: databases take some thousand parameters."""
+"""Rows that one statement reads by id: databases accept some thousand parameters."""
 
 
 class RowsSettings(SourceSettings):
@@ -69,9 +69,9 @@ class RowsSettings(SourceSettings):
 
 
 class ChangedRows:
-    """Reads rows that say when they changed: a listing asks for ids and times alone, and changed rows come by id.
+    """Reads rows that have a time of change: a listing selects only ids and times, and changed rows are read by id.
 
-    A row without a time, as many tables have them until their first change, is read by each listing and compared.
+    Rows without a time, which many tables have until the first change, are read by each listing and compared.
     """
 
     def __init__(self, settings: RowsSettings) -> None:
@@ -84,7 +84,7 @@ class ChangedRows:
         self._lock = Lock()
 
     def list(self, checkpoint: str) -> SourceListing:
-        """Return all rows by id and time. The checkpoint is the newest time, after which rows come in batches."""
+        """Return all rows by id and time. The checkpoint is the newest time; rows after it are read in batches."""
         settings, known = self._settings, json.loads(checkpoint)["newest"] if checkpoint else None
         columns = [settings.id, settings.updated_at, *filter(None, (settings.link, settings.access))]
         database = _database(settings)
@@ -105,7 +105,7 @@ class ChangedRows:
         return SourceListing(items.values(), json.dumps({"newest": newest}))
 
     def _untimed(self, database: Database, items: Mapping[str, SourceItem]) -> dict[str, SourceItem]:
-        """Return the rows without a time by their content, which is kept."""
+        """Return the rows without a time, identified by content; the content is kept."""
         settings, found = self._settings, dict[str, SourceItem]()
         null = f"{_quoted(settings.updated_at, database)} IS NULL"
         for row in database.rows(f"SELECT * FROM ({settings.query}\n) AS your_query WHERE {null}"):
@@ -117,10 +117,10 @@ class ChangedRows:
         return found
 
     def fetch(self, item: SourceItem) -> bytes:
-        """Return the document of a row, which comes with others that are likely to be fetched next."""
+        """Return the document of a row, reading it together with others that are likely to be fetched next."""
         if item.name not in self._ids:
             raise Rejected("unreadable", "the query did not list it")
-        with self._lock:  # one batch at a time: the next thread finds its row in it
+        with self._lock:  # one batch at a time: the next thread then finds its row
             data = self._spool.get(item.name)
             if data is None:
                 self._read([item.name, *(name for name in self._due if name != item.name)][:_BATCH])
@@ -130,13 +130,13 @@ class ChangedRows:
         return data
 
     def link(self, item: SourceItem) -> str:
-        """Return the link that the row gives."""
+        """Return the link from the row."""
         return self._links.get(item.name, "")
 
     def mark(self) -> str | None:
-        """Return what changes with the files of the database, else the number of rows and the newest time.
+        """Return a text that changes with the database's files, else the number of rows and the newest time.
 
-        None for a server with rows without a time: only a listing tells that they have changed.
+        Return None for a server with rows without a time: only a listing can show changes in them.
         """
         settings, database = self._settings, _database(self._settings)
         if told := database.mark(settings.query):
@@ -186,7 +186,7 @@ def _all(settings: RowsSettings) -> Iterator[Entry]:
 
 
 def _entry(row: Row, settings: RowsSettings) -> Entry:
-    """Return a row as a text with metadata; raise `ConfigError` if a column lacks that the settings name."""
+    """Return a row as a text with metadata; raise `ConfigError` if a configured column is missing."""
     for key in ("text", "title", "link", "access"):
         _check_column(row, key, getattr(settings, key))
     link = str(row.get(settings.link) or "")
@@ -194,7 +194,7 @@ def _entry(row: Row, settings: RowsSettings) -> Entry:
 
 
 def _text(value: Any) -> str:
-    """Return a value as the text of a document; that of a column of bytes is taken for UTF-8."""
+    """Return a value as the text of a document; bytes are decoded as UTF-8."""
     if isinstance(value, bytes | bytearray | memoryview):
         return bytes(value).decode("utf-8", "replace")
     return "" if value is None else str(value)
@@ -231,14 +231,14 @@ def _time(row: Row, settings: RowsSettings) -> int | str | None:
 
 
 def _is_after(time: int | str, known: int | str | None) -> bool:
-    """Return whether a row changed after the newest one that is known; of what cannot be compared, it may have."""
+    """Return whether a row changed after the newest known one; if they cannot be compared, assume that it did."""
     if isinstance(time, int) and isinstance(known, int):
         return time > known
     return not (isinstance(time, str) and isinstance(known, str)) or time > known
 
 
 def _quoted(column: str, database: Database) -> str:
-    # With the name of the table: SQLite takes an unknown column in quotes for a text.
+    # Qualified by the table's name, because SQLite takes an unknown quoted column for a string.
     quote = database.quote
     return f"your_query.{quote}{column.replace(quote, 2 * quote)}{quote}"
 

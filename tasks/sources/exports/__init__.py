@@ -1,1 +1,1 @@
-"""Exports: what people download of a wiki, a chat or an account, read as pages, threads, notes and mails."""
+"""Exports: downloads of a wiki, a chat or an account, read as pages, threads, notes and mails."""

@@ -1,4 +1,4 @@
-"""Confluence: a space that was exported as HTML, or as XML with the bodies of pages in Confluence's own format."""
+"""Confluence: a space exported as HTML, or as XML with page bodies in Confluence's own format."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
@@ -14,7 +14,7 @@ from docmill.tasks.sources.exports.export_document import ExportDocument, named,
 from docmill.tasks.sources.exports.export_files import ExportFiles, read_text
 
 _ID = re.compile(r"_(\d+)(?=\.html$)")
-"""What follows the title of a page in the name of its file."""
+"""What follows a page's title in its file name."""
 _ATTACHED = re.compile(r"(?:^|/)attachments/(\d+)/")
 _TAG = re.compile(r"<[^>]*>")
 _TITLE = re.compile(r"<title>(.*?)</title>", re.DOTALL)
@@ -27,12 +27,12 @@ _MAIN = re.compile(r"<div id=[\"'](?:main-content|content)[\"'].*(?=<div id=[\"'
 
 
 def is_confluence_pages(names: Iterable[str]) -> bool:
-    """Return whether files of these names are a space as HTML."""
+    """Return whether files with these names are a space exported as HTML."""
     return any(name.endswith("styles/site.css") for name in names) and any(_ID.search(name) for name in names)
 
 
 def read_confluence_pages(files: ExportFiles, link: str) -> Iterator[ExportDocument]:
-    """Yield the pages under their titles, and what is attached to them; `link` is the address of the server."""
+    """Yield the pages, named by their titles, and their attachments; `link` is the address of the server."""
     kept = [name for name in files if _ATTACHED.search(name) or (name.endswith(".html") and not _is_index(name))]
     names = named(kept, lambda name: _ID.sub("", name))
     for name in kept:
@@ -45,7 +45,7 @@ def read_confluence_pages(files: ExportFiles, link: str) -> Iterator[ExportDocum
 
 
 def _where(name: str, link: str) -> str:
-    """Return the address of a page, or of the page to which a file is attached."""
+    """Return the address of a page, or of the page that a file is attached to."""
     id = _ID.search(name) or _ATTACHED.search(name)
     return f"{link.rstrip('/')}/pages/viewpage.action?pageId={id[1]}" if link and id else ""
 
@@ -55,7 +55,7 @@ def _is_index(name: str) -> bool:
 
 
 def _lean(page: str) -> str:
-    """Return a page without the name of the space in its title, the path above it, and what stands below each page."""
+    """Return a page without the space's name in its title, the path above it, and the footer below."""
     title = _TITLE.search(page)
     own = title[1].partition(" : ")[2] or title[1] if title else ""
     main = _MAIN.search(page)
@@ -64,7 +64,7 @@ def _lean(page: str) -> str:
 
 
 def _told(page: str) -> dict[str, str]:
-    """Return who wrote a page, and when it was changed last."""
+    """Return who wrote a page and when it was last changed."""
     said = _META.search(page)
     author, date = (pattern.search(said[1]) if said else None for pattern in (_AUTHOR, _DATE))
     return {"author": _plain(author[1]) if author else "", "modified": _iso(date[1]) if date else ""}
@@ -100,7 +100,7 @@ Fields = Mapping[str, str]
 
 @dataclass
 class _Space:
-    """The objects of a space that become documents: pages by id, and the names of people by key."""
+    """The objects of a space that become documents: pages by id, and people's names by key."""
 
     pages: dict[str, Fields] = field(default_factory=dict)
     people: dict[str, str] = field(default_factory=dict)
@@ -108,12 +108,12 @@ class _Space:
 
 
 def is_confluence_space(names: Iterable[str]) -> bool:
-    """Return whether files of these names are a space as XML."""
+    """Return whether files with these names are a space exported as XML."""
     return any(name.rpartition("/")[2] == _FILE for name in names)
 
 
 def read_confluence_space(files: ExportFiles, link: str) -> Iterator[ExportDocument]:
-    """Yield the current pages as HTML, below the pages above them, with links to each other."""
+    """Yield the current pages as HTML, each in the folder of its parent pages, with links to each other."""
     space = _read(next(files[name] for name in files if name.rpartition("/")[2] == _FILE))
     paths = {id: f"{'/'.join(_path(id, space.pages))}.html" for id in space.pages}
     names = named(space.pages, paths.__getitem__)
@@ -131,7 +131,7 @@ def read_confluence_space(files: ExportFiles, link: str) -> Iterator[ExportDocum
 
 
 def _path(id: str, pages: Mapping[str, Fields]) -> list[str]:
-    """Return the titles of the pages above a page, and its own; a ring of parents ends where it comes back."""
+    """Return the titles of a page's ancestors and its own; a cycle of parents ends where it closes."""
     steps, seen = list[str](), set[str]()
     while id in pages and id not in seen:
         seen.add(id)
@@ -144,7 +144,7 @@ def _read(path: Path) -> _Space:
     from lxml import etree
 
     space = _Space()
-    # Entities are not resolved and nothing is loaded: the file comes from anybody.
+    # Entities are not resolved and nothing is loaded, because the file may come from anyone.
     options = {"resolve_entities": False, "no_network": True, "load_dtd": False, "huge_tree": True}
     try:
         for _, node in etree.iterparse(str(path), tag="object", **options):
@@ -156,7 +156,7 @@ def _read(path: Path) -> _Space:
 
 
 def _keep(node: Any, space: _Space) -> None:
-    """Keep what an object says, if it is of a page, its body or a person."""
+    """Keep the data of an object if it is a page, a body or a person."""
     kind, told = node.get("class"), _fields(node)
     if kind in _PAGES and told.get("contentStatus", "current") == "current" and not told.get("originalVersion"):
         if told.get("title"):
@@ -168,7 +168,7 @@ def _keep(node: Any, space: _Space) -> None:
 
 
 def _fields(node: Any) -> dict[str, str]:
-    """Return the properties of an object: texts, and the ids of the objects to which they refer."""
+    """Return the properties of an object: texts, and the ids of objects that it refers to."""
     found = {"id": (node.findtext("id") or "").strip()}
     for one in node.iterfind("property"):
         found[one.get("name", "")] = (one.findtext("id") or one.text or "").strip()
@@ -176,7 +176,7 @@ def _fields(node: Any) -> dict[str, str]:
 
 
 def _bare(body: str, names: Mapping[str, str], own: str) -> str:
-    """Return a body as plain HTML: links to pages by their new names, code as code, and no macros."""
+    """Return a body as plain HTML: links use the new names of pages, code stays code, and macros are removed."""
 
     def led(found: re.Match[str]) -> str:
         title, said = _PAGE_TITLE.search(found[1]), _LINK_BODY.search(found[1])

@@ -1,4 +1,4 @@
-"""Export: what Notion, Confluence, Slack, Teams or Google give whoever downloads a wiki, a chat or an account."""
+"""Export: what Notion, Confluence, Slack, Teams or Google let people download of a wiki, a chat or an account."""
 
 import json
 from collections.abc import Callable, Iterable, Iterator
@@ -30,7 +30,7 @@ from docmill.tasks.sources.exports.teams import is_teams, read_teams
 
 @dataclass(frozen=True, slots=True)
 class ExportKind:
-    """A kind of exports: whether files of some names are one, and its documents, given the address of its pages."""
+    """A kind of export: how to recognise it by file names, and how to read its documents, given the pages' address."""
 
     fits: Callable[[Iterable[str]], bool]
     read: Callable[[ExportFiles, str], Iterator[ExportDocument]]
@@ -44,7 +44,7 @@ EXPORT_KINDS = {
     "notion": ExportKind(is_notion, read_notion),
     "teams": ExportKind(is_teams, read_teams),
 }
-"""The kinds by name, the surest signs first."""
+"""The kinds by name, those with the clearest signs first."""
 
 
 KindName = Literal["auto", "notion", "confluence", "confluence-xml", "slack", "teams", "takeout"]
@@ -73,7 +73,7 @@ class ExportSettings(SourceSettings):
 
 
 class ExportReader:
-    """Reads an export. It is unpacked once after it has changed, and documents are compared by their content."""
+    """Reads an export. A changed export is unpacked once, and its documents are compared by content."""
 
     def __init__(self, settings: ExportSettings) -> None:
         self._settings = settings
@@ -83,7 +83,7 @@ class ExportReader:
         self._links: dict[str, str] = {}
 
     def list(self, checkpoint: str) -> SourceListing:
-        """Return all documents, or that nothing has changed; the checkpoint has the state of the files, and links."""
+        """Return all documents, or that nothing has changed; the checkpoint has the files' state, and the links."""
         state, known = self.mark(), json.loads(checkpoint or "{}")
         if state == known.get("state"):
             self._links = known["links"]
@@ -92,7 +92,7 @@ class ExportReader:
 
     def fetch(self, item: SourceItem) -> bytes:
         """Return the bytes of a document."""
-        if item.name not in self._documents:  # an earlier run has listed it
+        if item.name not in self._documents:  # an earlier run listed it
             for _ in self._items():
                 pass
         found = self._documents.get(item.name)
@@ -103,11 +103,11 @@ class ExportReader:
         return found.data.read_bytes() if isinstance(found.data, Path) else self._spool.get(item.name) or b""
 
     def link(self, item: SourceItem) -> str:
-        """Return where a person opens the document, if the settings or the export tell."""
+        """Return where a person opens the document, if the settings or the export say so."""
         return self._links.get(item.name, "")
 
     def mark(self) -> str:
-        """Return the state of the files."""
+        """Return a text that changes with the files."""
         return state_of(Path(self._settings.path))
 
     def _items(self) -> Iterator[SourceItem]:

@@ -1,4 +1,4 @@
-"""Export document: one page, thread, note or mail of an export, and what several kinds of exports do with theirs."""
+"""Export document: a page, thread, note or mail of an export, and what several kinds of exports share."""
 
 import json
 import posixpath
@@ -18,14 +18,14 @@ from docmill.tasks.sources.connectors.text_entries import safe_name
 _LINK = re.compile(r"(?P<before>\]\(<?|\b(?:href|src)=\")(?P<target>[^)>\"\s#?]+)")
 _HEAD = re.compile(r"<head\b[^>]*>", re.IGNORECASE)
 _METAS = {"author": "author", "created": "dcterms.created", "modified": "dcterms.modified"}
-"""The names that pages of HTML have for what is said of a document."""
+"""The names of HTML meta elements for facts about a document."""
 
 
 @dataclass(frozen=True, slots=True)
 class ExportDocument:
-    """A document: its name with a suffix, its bytes or where they are, and what the export says of it.
+    """A document: its name with a suffix, its bytes or where they are, and what the export says about it.
 
-    `version` is the hash of the bytes where these are read only when they are fetched.
+    If the bytes are only read when they are fetched, `version` is their hash.
     """
 
     name: str
@@ -38,12 +38,12 @@ class ExportDocument:
 
 
 def named(names: Iterable[str], plain: Callable[[str], str]) -> dict[str, str]:
-    """Return a new name for each name in an export, no two the same; `plain` makes it."""
+    """Return a distinct new name for each name in an export, made by `plain`."""
     found, taken = dict[str, str](), set[str]()
     for name in names:
         stem, suffix = posixpath.splitext(safe_name(plain(name)))
         new = f"{stem}{suffix}"
-        if new.casefold() in taken:  # two pages may have one title
+        if new.casefold() in taken:  # two pages may have the same title
             new = f"{stem}-{key_of(name)[:8]}{suffix}"
         taken.add(new.casefold())
         found[name] = new
@@ -51,9 +51,9 @@ def named(names: Iterable[str], plain: Callable[[str], str]) -> dict[str, str]:
 
 
 def relinked(text: str, here: str, names: Mapping[str, str]) -> str:
-    """Return a page of Markdown or HTML whose links to other files of the export lead to their new names.
+    """Return a Markdown or HTML page with links to other files of the export replaced by their new names.
 
-    `here` is the name that the page had, `names` has the new names by the old ones.
+    `here` is the page's old name; `names` maps old names to new ones.
     """
     own = posixpath.dirname(f"/{names[here]}")
 
@@ -66,7 +66,7 @@ def relinked(text: str, here: str, names: Mapping[str, str]) -> str:
 
 
 def with_metas(page: str, told: Mapping[str, str]) -> bytes:
-    """Return a page of HTML that says in its head who wrote it and when."""
+    """Return an HTML page whose head says who wrote it and when."""
     metas = "".join(f'<meta name="{_METAS[name]}" content="{escape(value)}">' for name, value in told.items() if value)
     head = _HEAD.search(page)
     whole = f"{page[: head.end()]}{metas}{page[head.end() :]}" if head else f"<head>{metas}</head>{page}"
@@ -78,7 +78,7 @@ _NS = 1_000_000_000
 
 @dataclass(frozen=True, slots=True)
 class ChatMessage:
-    """A message: its time in UTC, and the id of the message that began its thread, "" outside of threads."""
+    """A message: its time in UTC, and the id of the message that started its thread, "" outside threads."""
 
     speaker: str
     time: datetime
@@ -89,7 +89,7 @@ class ChatMessage:
 
 
 def chat_documents(place: str, title: str, messages: Iterable[ChatMessage]) -> Iterator[ExportDocument]:
-    """Yield the documents of a channel, which is called `title`, below the folder `place`."""
+    """Yield the documents of a channel named `title`, in the folder `place`."""
     threads, days = defaultdict[str, list[ChatMessage]](list), defaultdict[str, list[ChatMessage]](list)
     for one in sorted(messages, key=lambda message: (message.time, message.id)):
         threads[one.thread or one.id].append(one)

@@ -1,4 +1,4 @@
-"""Export files: the files of an export by name, be it a folder, an archive, or several archives in a folder."""
+"""Export files: the files of an export by name; it may be a folder, an archive, or several archives in a folder."""
 
 import os
 from collections.abc import Iterator, Mapping
@@ -15,13 +15,13 @@ from docmill.tasks.work.pool.temporary_folder import folder_of
 
 _ARCHIVES = (".zip", ".tgz", ".tar.gz", ".tar")
 _MOST_FILES = 1_000_000
-"""Files of an export: the accounts of people have tens of thousands, and a bomb any number."""
+"""Files of an export: personal accounts have tens of thousands, a zip bomb any number."""
 
 
 class ExportFiles(Mapping[str, Path]):
     """The paths of the files by their names in the export; archives are unpacked into a folder that goes with this.
 
-    Archives at the top of the export, in which some services pack the parts of it, are unpacked in their place. Raises
+    Archives at the top of the export, into which some services pack its parts, are unpacked in place. Raise
     `SourceError` for one that is damaged, encrypted, or unpacks to more than `most_bytes`.
     """
 
@@ -46,7 +46,7 @@ class ExportFiles(Mapping[str, Path]):
         return len(self._paths)
 
     def _unpack(self, path: Path) -> None:
-        """Lay the files of an archive into the folder."""
+        """Unpack the files of an archive into the folder."""
         file = LocalFile(str(path))
         try:
             with opened(Container(path.name, file), Share(self._account, file.size())) as found:
@@ -62,7 +62,7 @@ class ExportFiles(Mapping[str, Path]):
             raise SourceError(f"{path.name}: {explained(error).message}") from None
 
     def _lay(self, name: str, pieces: Iterator[bytes]) -> None:
-        path = self._folder / key_of(name)  # a name may be longer than those of the file system
+        path = self._folder / key_of(name)  # a name may be longer than file systems allow
         with path.open("wb") as file:
             for piece in pieces:
                 file.write(piece)
@@ -70,7 +70,7 @@ class ExportFiles(Mapping[str, Path]):
 
 
 def state_of(path: Path) -> str:
-    """Return a text that changes whenever an export changes; raise `SourceError` if it is not there."""
+    """Return a text that changes whenever an export changes; raise `SourceError` if the export does not exist."""
     try:
         files = [path / name for name in _names(path)] if path.is_dir() else [path]
         states = ((str(file.relative_to(path)), file.stat()) for file in files)
@@ -80,7 +80,7 @@ def state_of(path: Path) -> str:
 
 
 def _names(folder: Path) -> list[str]:
-    """Return the names of the files below a folder, without links, which may lead anywhere."""
+    """Return the names of the files below a folder, except links, which may lead anywhere."""
     found = []
     for place, folders, files in os.walk(folder):
         above = Path(place)
@@ -91,5 +91,5 @@ def _names(folder: Path) -> list[str]:
 
 
 def read_text(files: Mapping[str, Path], name: str) -> str:
-    """Return a text of an export."""
+    """Return the text of a file of an export."""
     return files[name].read_bytes().decode("utf-8-sig", "replace")

@@ -8,7 +8,7 @@ from docmill.tasks.sources.exports.export_document import ExportDocument, named,
 from docmill.tasks.sources.exports.export_files import ExportFiles, read_text
 
 _ID = re.compile(r"[ -]([0-9a-f]{32})(?=_all\.csv$|\.[a-z]+$|/)")
-"""What follows the title of a page in the name of its file or folder."""
+"""What follows a page's title in the name of its file or folder."""
 _ALL = re.compile(r"_all(?=\.csv$)")
 _TITLE = re.compile(r"\A# (?P<title>[^\n]*)\n\n(?P<lines>(?:[^\n:]{1,60}: [^\n]*\n)*)")
 _ROW = r"property-row-{}\b[^>]*>.*?<td>(.*?)</td>"
@@ -18,17 +18,17 @@ _KEYS = {
     "created": ("Created time", "Created", "Date"),
     "modified": ("Last edited time", "Last edited", "Updated"),
 }
-"""The properties that say who wrote a page and when, as Notion names them at first; a person may rename them."""
+"""The properties that say who wrote a page and when, by Notion's default names; people may rename them."""
 _ROWS = {"author": "created_by", "created": "created_time", "modified": "last_edited_time"}
 
 
 def is_notion(names: Iterable[str]) -> bool:
-    """Return whether files of these names are an export of Notion."""
+    """Return whether files with these names are a Notion export."""
     return any(_ID.search(name) and name.endswith((".md", ".html", ".csv")) for name in names)
 
 
 def read_notion(files: ExportFiles, _link: str) -> Iterator[ExportDocument]:
-    """Yield the pages under their titles, with links to each other; of a database the table with all rows."""
+    """Yield the pages, named by their titles, with links to each other; for a database, the table with all rows."""
     kept = [name for name in files if not _is_left_out(name, files)]
     names = named(kept, lambda name: _ALL.sub("", _ID.sub("", name)))
     for name in kept:
@@ -46,12 +46,12 @@ def read_notion(files: ExportFiles, _link: str) -> Iterator[ExportDocument]:
 
 
 def _is_left_out(name: str, files: ExportFiles) -> bool:
-    """Return whether a file says nothing of its own: the index, and a table of which another has all rows."""
+    """Return whether a file adds nothing: the index, or a table of which another file has all rows."""
     return name == "index.html" or f"{name.removesuffix('.csv')}_all.csv" in files
 
 
 def _markdown(text: str) -> bytes:
-    """Return a page with what its properties say of it as front matter."""
+    """Return a page with its properties as front matter."""
     found = _TITLE.match(text)
     if found is None:
         return text.encode()

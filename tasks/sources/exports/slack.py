@@ -1,4 +1,4 @@
-"""Slack: the channels of an export, with the names of people, and threads together."""
+"""Slack: the channels of an export, with people's names, and with threads kept together."""
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
@@ -10,14 +10,14 @@ from docmill.tasks.sources.exports.export_document import ChatMessage, ExportDoc
 from docmill.tasks.sources.exports.export_files import ExportFiles, read_text
 
 _LISTS = ("channels.json", "groups.json", "mpims.json", "dms.json")
-"""The files that list the channels, private ones, groups of people, and pairs."""
+"""The files that list public channels, private channels, groups of people, and pairs."""
 _NOTICES = ("channel_join", "channel_leave", "channel_topic", "channel_purpose", "channel_name", "bot_add")
-"""Kinds of messages that Slack itself writes about a channel."""
+"""Kinds of messages that Slack itself writes in a channel."""
 Row = Mapping[str, Any]
 
 
 def is_slack_export(names: Iterable[str]) -> bool:
-    """Return whether files of these names are an export of Slack."""
+    """Return whether files with these names are a Slack export."""
     return "users.json" in names and any(name in names for name in _LISTS)
 
 
@@ -44,7 +44,7 @@ def _of_folder(files: ExportFiles, folder: str) -> Iterator[Row]:
 
 
 def _title(folder: str, channel: Row, people: Mapping[str, str]) -> str:
-    """Return the name of a channel; of a pair the names of the people."""
+    """Return the name of a channel; for a pair, the names of the two people."""
     if channel.get("name") or not channel.get("members"):
         return f"#{folder}"
     return ", ".join(people.get(one, one) for one in channel["members"])
@@ -76,7 +76,7 @@ def _name(row: Row) -> str:
 
 
 def _rows(files: ExportFiles, name: str) -> list[dict[str, Any]]:
-    """Return the objects of a file that holds a list of them; none if it is missing or damaged."""
+    """Return the objects in a file with a JSON list; none if the file is missing or damaged."""
     try:
         found = json.loads(read_text(files, name)) if name in files else []
     except ValueError:

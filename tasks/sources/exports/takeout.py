@@ -1,4 +1,4 @@
-"""Takeout: an account of Google: mails, chats, notes of Keep, and the files of Drive."""
+"""Takeout: a Google account: mails, chats, Keep notes, and Drive files."""
 
 import json
 import re
@@ -24,12 +24,12 @@ _SPACES = re.compile(r"\s+")
 
 
 def is_takeout(names: Iterable[str]) -> bool:
-    """Return whether files of these names are an account of Google."""
+    """Return whether files with these names are a Google Takeout."""
     return any(name.startswith(_ROOT) for name in names)
 
 
 def read_takeout(files: ExportFiles, _link: str) -> Iterator[ExportDocument]:
-    """Yield each mail, thread, day of a chat, note and file."""
+    """Yield each mail, thread, chat day, note and file."""
     for name in files:
         inner = name.removeprefix(_ROOT)
         if inner.lower().endswith(".mbox"):
@@ -42,7 +42,7 @@ def read_takeout(files: ExportFiles, _link: str) -> Iterator[ExportDocument]:
 
 
 def _is_beside(name: str, files: ExportFiles) -> bool:
-    """Return whether a file only accompanies another one: the page of a note, the index, what a group is called."""
+    """Return whether a file only accompanies another: the page of a note, the index, or the name of a group."""
     stem, _, suffix = name.rpartition(".")
     if name.endswith(("/archive_browser.html", "/group_info.json", "/user_info.json")):
         return True
@@ -90,7 +90,7 @@ def _messages(chat: dict[str, Any]) -> Iterator[ChatMessage]:
 
 
 def _note(files: ExportFiles, name: str, inner: str) -> list[ExportDocument] | None:
-    """Return a note of Keep unless it is in the trash; None for another file."""
+    """Return a Keep note, or nothing if it is in the trash; None if the file is no note."""
     note = _object(files, name) if name.endswith(".json") else {}
     if not any(key in note for key in _NOTE) or "userEditedTimestampUsec" not in note:
         return None

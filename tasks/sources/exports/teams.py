@@ -1,4 +1,4 @@
-"""Teams: messages of Microsoft Teams, as people export their own, and as Graph gives those of channels."""
+"""Teams: Microsoft Teams messages, from a personal export or, for channels, from Graph."""
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
@@ -9,12 +9,12 @@ from docmill.tasks.sources.exports.export_document import ChatMessage, ExportDoc
 from docmill.tasks.sources.exports.export_files import ExportFiles, read_text
 
 _SAID = ("Text", "RichText", "RichText/Html", "RichText/UriObject")
-"""The types of messages that a person wrote; the others are calls, and who came and went."""
+"""The types of messages that people write; others are calls, and notices of who joined or left."""
 Row = Mapping[str, Any]
 
 
 def is_teams(names: Iterable[str]) -> bool:
-    """Return whether files of these names are messages of Teams: an export has one, and the tool of Graph says so."""
+    """Return whether files with these names are Teams messages, from a personal export or from the Graph tool."""
     return any(name.rpartition("/")[2] in ("messages.json", "channelMessages.json") for name in names)
 
 
@@ -36,7 +36,7 @@ def _conversations(value: Any, place: str) -> Iterator[ExportDocument]:
 
 
 def _own(rows: Iterable[Row]) -> Iterator[ChatMessage]:
-    """Yield the messages of an export of one's own account."""
+    """Yield the messages of a personal export."""
     for row in rows:
         time = _time(row.get("originalarrivaltime"))
         if time and row.get("content") and row.get("messagetype") in _SAID:
@@ -45,7 +45,7 @@ def _own(rows: Iterable[Row]) -> Iterator[ChatMessage]:
 
 
 def _of_graph(rows: Iterable[Row]) -> Iterator[ChatMessage]:
-    """Yield the messages of Graph, whose replies name the message that they answer."""
+    """Yield the messages from Graph, in which replies name the message that they answer."""
     for row in rows:
         time, body = _time(row.get("createdDateTime")), row.get("body")
         if time and isinstance(body, dict) and body.get("content") and row.get("messageType", "message") == "message":
@@ -55,7 +55,7 @@ def _of_graph(rows: Iterable[Row]) -> Iterator[ChatMessage]:
 
 
 def _speaker(who: Any) -> str:
-    """Return the name in a set of identities: that of a person, else of a program."""
+    """Return the name in a set of identities: preferably that of a person, else of a program."""
     held = who if isinstance(who, dict) else {}
     return next((one["displayName"] for one in held.values() if isinstance(one, dict) and one.get("displayName")), "?")
 

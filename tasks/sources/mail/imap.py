@@ -1,4 +1,4 @@
-"""IMAP: the folders and mails of an account, read without a change, by UIDs as long as they mean the same."""
+"""IMAP: the folders and mails of an account, read without changes, by UIDs as long as these are valid."""
 
 import base64
 import binascii
@@ -20,21 +20,21 @@ from docmill.tasks.sources.mail.listed_mail import HEAD_FIELDS, KnownFolder, Lis
 
 _LIST = re.compile(rb'\((?P<flags>[^)]*)\) (?:"(?P<separator>\\?.)"|NIL) (?P<name>.*)', re.DOTALL)
 _SPECIAL = re.compile(rb"\\(?:Junk|Trash|Drafts|All)\b", re.IGNORECASE)
-"""What a server says of folders that nobody searches, and of the one that has the mails of all others (RFC 6154)."""
+"""Server flags of folders that nobody searches, and of the one with the mails of all others (RFC 6154)."""
 _NO_FOLDER = re.compile(rb"\\(?:Noselect|NonExistent)\b", re.IGNORECASE)
 _UTF_7 = re.compile(r"&([^-]*)-")
 _HEADS = f"(UID RFC822.SIZE BODY.PEEK[HEADER.FIELDS ({' '.join(HEAD_FIELDS)})])"
 _HEADS_AT_ONCE = 500
-"""Headers that one request asks for: some 200 KB."""
+"""Headers in one request: some 200 KB."""
 _UIDS_AT_ONCE = 50_000
-"""UIDs that one search may find: their line is shorter than the million bytes that `imaplib` reads."""
+"""UIDs that one search may find: their line stays below the million bytes that `imaplib` reads."""
 _BATCH_BYTES = 8 << 20
-"""Bytes of mails that one request asks for, which are in memory together."""
+"""Bytes of mails in one request, which are in memory together."""
 _MARGIN_BYTES = 4 << 20
-"""Bytes of an answer beside the mails that were asked for."""
+"""Bytes of an answer besides the requested mails."""
 IDLE_S = 28 * 60.0
-"""Seconds of one IDLE: a server may close a connection that says nothing for 29 minutes (RFC 2177)."""
-_TURN_S = 0.2  # between two looks whether the watch has ended
+"""Seconds of one IDLE: a server may close a connection after 29 minutes of silence (RFC 2177)."""
+_TURN_S = 0.2  # between two checks whether the watch has ended
 _IDLE_TAG = b"IDLE1"
 _PORT, _SSL_PORT = 143, 993
 _HERE = ("127.0.0.1", "::1", "localhost")
@@ -42,7 +42,7 @@ _LATER = re.compile(r"\[(?:UNAVAILABLE|INUSE|LIMIT|SERVERBUG|OVERQUOTA|THROTTLED
 
 
 class Imap:
-    """An account on a server. One connection, of which one thread makes use at a time."""
+    """An account on a server, with one connection that one thread uses at a time."""
 
     batch_bytes = _BATCH_BYTES
 
@@ -54,10 +54,10 @@ class Imap:
         self._chosen = ""
         self._raw: dict[str, bytes] = {}
         self._marked: dict[str, list[str]] = {}
-        self._idles: bool | None = None  # None: the connection was not asked
+        self._idles: bool | None = None  # None: the server was not asked yet
 
     def folders(self) -> Mapping[str, bool]:
-        """Return the folders with `/` between their steps, and whether each is for mails that nobody searches."""
+        """Return the folders, with `/` between their parts, and whether each is for mails that nobody searches."""
         with self._explained():
             self._check_connection()
             found = dict[str, bool]()
@@ -71,7 +71,7 @@ class Imap:
             return found
 
     def look(self, folder: str, before: KnownFolder) -> tuple[str, list[str], list[ListedMail]]:
-        """Return the UIDVALIDITY of a folder, the UIDs of mails that are not marked as deleted, and the new mails."""
+        """Return the UIDVALIDITY of a folder, the UIDs of mails not marked as deleted, and the new mails."""
         with self._explained():
             connection = self._choose(folder)
             validity, following = (_told(connection, name) for name in ("UIDVALIDITY", "UIDNEXT"))
@@ -85,7 +85,7 @@ class Imap:
             return validity, uids, found
 
     def mark(self, folder: str) -> str:
-        """Return the UIDVALIDITY of a folder, the next UID, the number of mails, and which are marked as deleted."""
+        """Return the UIDVALIDITY of a folder, the next UID, the number of mails, and the UIDs marked as deleted."""
         with self._explained():
             connection, told = self._numbers(folder)
             self._marked[folder] = told
@@ -93,9 +93,9 @@ class Imap:
             return " ".join([*told, *((line or b"").decode("ascii", "replace") for line in found)])
 
     def wait(self, folder: str, seconds: float, ended: Event) -> bool:
-        """Wait until the server tells of a change of a folder, for `seconds` at most; the mark is asked for then.
+        """Wait until the server reports a change in a folder, for `seconds` at most; then a new mark must be asked for.
 
-        Returns False at once if the server does not tell of changes (IDLE, RFC 2177).
+        Return False at once if the server does not report changes (IDLE, RFC 2177).
         """
         with self._explained():
             if not self._can_idle():
@@ -104,20 +104,20 @@ class Imap:
             return told != self._marked[folder] or _idled(connection, min(seconds, IDLE_S), self._timeout_s, ended)
 
     def _can_idle(self) -> bool:
-        """Return whether the server tells of changes; most say so only to those who have signed in."""
+        """Return whether the server reports changes; most servers say so only after sign-in."""
         connection = self._opened()
         if self._idles is None:
             self._idles = b"IDLE" in b" ".join(self._asked(connection.capability())).upper().split()
         return self._idles
 
     def _numbers(self, folder: str) -> tuple["_Bounded", list[str]]:
-        """Open a folder once more, and return its UIDVALIDITY, the next UID, and the number of mails."""
+        """Open a folder again, and return its UIDVALIDITY, the next UID, and the number of mails."""
         self._chosen = ""
         connection = self._choose(folder)
         return connection, [_told(connection, name) for name in ("UIDVALIDITY", "UIDNEXT", "EXISTS")]
 
     def read(self, folder: str, ids: Iterable[str]) -> Iterator[tuple[str, bytes]]:
-        """Yield mails with their UIDs; a connection that the server has closed meanwhile is opened again."""
+        """Yield mails with their UIDs; if the server has closed the connection meanwhile, open it again."""
         uids = list(ids)
         with self._explained():
             try:
@@ -130,7 +130,7 @@ class Imap:
             yield from ((uid, data) for uid, _, data in found)
 
     def _uids(self, connection: "_Bounded", following: int) -> list[str]:
-        """Return the UIDs of a folder, of which `following` is the next one, or 0 if the server does not say."""
+        """Return the UIDs of a folder; `following` is the next UID, or 0 if the server does not say."""
         parts = [f"UID {at}:{at + _UIDS_AT_ONCE - 1}" for at in range(1, following, _UIDS_AT_ONCE)]
         found = list[str]()
         for part in parts if following else ["ALL"]:
@@ -145,7 +145,7 @@ class Imap:
         parts = self._asked(connection.uid("FETCH", ",".join(uids), what)) if uids else []
         for part, after in zip(parts, [*parts[1:], b""], strict=True):
             if isinstance(part, tuple):
-                # A server may say the UID before the text or behind it.
+                # A server may send the UID before or after the text.
                 told = part[0] + b" " + (after if isinstance(after, bytes) else b"")
                 uid, size = re.search(rb"\bUID (\d+)", told), re.search(rb"RFC822\.SIZE (\d+)", told)
                 if uid and uid[1].decode() in wanted:
@@ -153,10 +153,10 @@ class Imap:
         return found
 
     def _choose(self, folder: str) -> "_Bounded":
-        """Open a folder for reading alone."""
+        """Open a folder read-only."""
         connection = self._opened()
         if self._chosen != folder:
-            # `imaplib` takes bytes as they are, and its types say texts.
+            # `imaplib` accepts bytes as they are, although its types say str.
             self._asked(connection.select(cast(str, self._raw[folder]), readonly=True))
             self._chosen = folder
         return connection
@@ -170,7 +170,7 @@ class Imap:
     def _opened(self) -> "_Bounded":
         if self._connection is None:
             self._connection = _connected(self._address, self._timeout_s, self._most_bytes)
-            self._end = weakref.finalize(self, self._connection.shutdown)  # a source has no end of its own
+            self._end = weakref.finalize(self, self._connection.shutdown)  # a source has no method to close it
             self._sign_in(self._connection)
         return self._connection
 
@@ -191,7 +191,7 @@ class Imap:
             raise ConfigError(f"the server refuses {set_}: {_shown([error])}") from None
 
     def _check_connection(self) -> None:
-        """Give up a connection of an earlier question that was cut off since."""
+        """Drop a connection from an earlier request that was cut off since."""
         if self._connection is not None:
             try:
                 self._connection.noop()
@@ -204,7 +204,7 @@ class Imap:
 
     @contextmanager
     def _explained(self) -> Iterator[None]:
-        """Turn failures into one line each, and give up the connection, of which nobody knows what comes next."""
+        """Turn failures into one line each, and drop the connection, whose state is then unknown."""
         host = self._address.hostname
         try:
             yield
@@ -214,18 +214,18 @@ class Imap:
 
 
 class _Bounded(imaplib.IMAP4):
-    """A connection whose answers have a bound: a server may say that it sends a mail of any size."""
+    """A connection with bounded answers: a server may announce a mail of any size."""
 
     most_bytes = 0
     _left = 0
 
     def uid(self, command: str, *arguments: str) -> tuple[str, list[Any]]:
-        """Send a command, whose answer may have `most_bytes`."""
+        """Send a command whose answer may have at most `most_bytes`."""
         self._left = self.most_bytes
         return super().uid(command, *arguments)
 
     def read(self, size: int) -> bytes:
-        """Read a text that the server has announced."""
+        """Read a text of the size that the server has announced."""
         self._left -= size
         if self.most_bytes and self._left < 0:
             raise self.abort(f"it sends more than {self.most_bytes} bytes, which nobody asked for")
@@ -233,17 +233,18 @@ class _Bounded(imaplib.IMAP4):
 
 
 class _BoundedSSL(imaplib.IMAP4_SSL, _Bounded):
-    """Such a connection that is encrypted from the first byte."""
+    """The same with encryption from the first byte."""
 
 
 def _idled(connection: imaplib.IMAP4, seconds: float, timeout_s: float, ended: Event) -> bool:
-    """Let the server say anything for `seconds`, or until `ended`; return False if it refuses.
+    """Wait for anything from the server for `seconds`, or until `ended`; return False if it refuses.
 
-    `imaplib` knows IDLE from Python 3.14 on. What a server says in one breath with its consent is heard at the end.
+    `imaplib` supports IDLE only from Python 3.14 on. What a server sends together with its consent is noticed at the
+    end.
     """
     connection.send(_IDLE_TAG + b" IDLE\r\n")
     said = _lines_until(connection, (b"+", _IDLE_TAG), timeout_s)
-    if not said[-1].startswith(b"+"):  # it announces IDLE, and refuses it
+    if not said[-1].startswith(b"+"):  # it announced IDLE but refuses it
         return False
     told, end = len(said) > 1, time.monotonic() + seconds
     with selectors.DefaultSelector() as selector:
@@ -256,7 +257,7 @@ def _idled(connection: imaplib.IMAP4, seconds: float, timeout_s: float, ended: E
 
 
 def _lines_until(connection: imaplib.IMAP4, starts: tuple[bytes, ...], timeout_s: float) -> list[bytes]:
-    """Return what a server says up to a line with such a start."""
+    """Return what a server sends, up to a line that starts with one of `starts`."""
     said, end = list[bytes](), time.monotonic() + timeout_s
     while not said or not said[-1].startswith(starts):
         said.append(connection.readline())
@@ -266,7 +267,7 @@ def _lines_until(connection: imaplib.IMAP4, starts: tuple[bytes, ...], timeout_s
 
 
 def _connected(address: Any, timeout_s: float, most_bytes: int) -> _Bounded:
-    """Return a connection that is encrypted, or to this machine."""
+    """Return a connection that is encrypted or local."""
     host, context = address.hostname, ssl.create_default_context()
     if address.scheme == "imaps":
         made: _Bounded = _BoundedSSL(host, address.port or _SSL_PORT, ssl_context=context, timeout=timeout_s)
@@ -282,7 +283,7 @@ def _connected(address: Any, timeout_s: float, most_bytes: int) -> _Bounded:
 
 
 def _said(error: Exception, host: str) -> Exception:
-    """Return a failure in one line, with what to do."""
+    """Return a failure in one line, with a hint at what to do."""
     if isinstance(error, ssl.SSLCertVerificationError):
         return SourceError(f"the certificate of {host} is not accepted: {error.verify_message}")
     if isinstance(error, socket.gaierror) and error.errno != socket.EAI_AGAIN:
@@ -301,7 +302,7 @@ def _shown(data: list[Any]) -> str:
 
 
 def _told(connection: imaplib.IMAP4, name: str) -> str:
-    """Return a number that a server said when a folder was opened, or ""."""
+    """Return a number that the server sent when a folder was opened, or ""."""
     said = (connection.untagged_responses.get(name) or [b""])[-1]
     return said.decode("ascii", "replace") if isinstance(said, bytes) else ""
 
@@ -315,7 +316,7 @@ def _quoted(raw: bytes) -> bytes:
 
 
 def _name(raw: bytes, separator: bytes) -> str:
-    """Return the name of a folder: in modified UTF-7 (RFC 3501), with `/` in place of the server's separator."""
+    """Return the name of a folder, decoded from modified UTF-7 (RFC 3501), with `/` for the server's separator."""
     plain = _unquoted(raw).decode("utf-8", "replace")
     name = _UTF_7.sub(_decoded, plain)
     between = separator.removeprefix(b"\\").decode("ascii", "replace")

@@ -1,4 +1,4 @@
-"""Listed mail: what a listing knows of a mail, named alike wherever it is kept, and the folders of a mailbox."""
+"""Listed mail: what a listing knows about a mail, with a name independent of where it is kept; and mailbox folders."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
@@ -13,22 +13,22 @@ from docmill.storage.keys import key_of
 from docmill.tasks.parse.mail.mime import read_mime
 
 HEAD_FIELDS = ("MESSAGE-ID", "DATE", "FROM", "SUBJECT")
-"""The fields of the header that identify a mail, with its size."""
+"""The header fields that, together with the size, identify a mail."""
 _LEFT_OUT = frozenset((
     "junk", "junk e-mail", "spam", "trash", "bin", "deleted items", "deleted messages", "drafts",
 ))  # fmt: skip
 """Names of folders that nobody searches, in lower case: many servers do not say what a folder is for."""
 _SUBJECT_CHARACTERS = 60
-"""Of a subject in a name: a step of a name may have 120 characters, with the date and the key."""
+"""Of a subject in a name: a path segment may have 120 characters, including the date and the key."""
 _KEY_CHARACTERS = 12
-"""Of the key in a name: 48 bits, so that among a million mails of one day and subject no two are likely to share it."""
+"""Of the key in a name: 48 bits, so that even among a million mails of one day and subject a collision is unlikely."""
 _SPACES = re.compile(r"[\s/\\]+")
 _NS = 1_000_000_000
 
 
 @dataclass(frozen=True, slots=True)
 class ListedMail:
-    """A mail in a folder of a mailbox: `id` finds it there, `key` changes whenever its bytes do."""
+    """A mail in a folder of a mailbox: `id` finds it there, and `key` changes whenever its bytes do."""
 
     id: str
     name: str
@@ -39,7 +39,7 @@ class ListedMail:
 
 @dataclass(frozen=True, slots=True)
 class KnownFolder:
-    """What is known of a folder: `mark`, under which ids mean the same mails, and the names of mails by id."""
+    """What is known about a folder: `mark`, during which ids stay valid, and the names of mails by id."""
 
     mark: str = ""
     names: Mapping[str, str] = field(default_factory=dict)
@@ -48,7 +48,7 @@ class KnownFolder:
 class MailStore(Protocol):
     """Where the mails are: an account, a folder or a file.
 
-    `batch_bytes` is how many bytes of mails to ask for at once; 0 asks for one mail at a time.
+    `batch_bytes` is how many bytes of mails to request at once; 0 requests one mail at a time.
     """
 
     batch_bytes: int
@@ -62,16 +62,16 @@ class MailStore(Protocol):
         ...
 
     def read(self, folder: str, ids: Iterable[str]) -> Iterator[tuple[str, bytes]]:
-        """Yield mails with their ids, without those that are gone."""
+        """Yield mails with their ids, except those that are gone."""
         ...
 
     def mark(self, folder: str) -> str:
-        """Return a text that changes whenever mails come to a folder or go; no header is read."""
+        """Return a text that changes whenever mails arrive in a folder or leave it, without reading headers."""
         ...
 
 
 def mail_of(id: str, head: bytes, size: int, folder: str) -> ListedMail:
-    """Return a mail by its header and its size in bytes."""
+    """Return a mail, given its header and its size in bytes."""
     found = read_mime(head).head
     told = [found.get(name.lower(), "") for name in HEAD_FIELDS]
     key, time = key_of(*told, size), _time(found.get("date", ""))
@@ -82,7 +82,7 @@ def mail_of(id: str, head: bytes, size: int, folder: str) -> ListedMail:
 
 
 def is_left_out(folder: str) -> bool:
-    """Return whether a folder has a name of those for spam, trash and drafts."""
+    """Return whether a folder's name is one of those for spam, trash and drafts."""
     return folder.rpartition("/")[2].casefold() in _LEFT_OUT
 
 

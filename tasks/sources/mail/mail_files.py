@@ -1,4 +1,4 @@
-"""Mail files: mails in a Maildir, and in an mbox file, which is read only after it has changed."""
+"""Mail files: mails in a Maildir, or in an mbox file, which is only read after it has changed."""
 
 import os
 from collections.abc import Iterable, Iterator, Mapping
@@ -11,13 +11,13 @@ from docmill.tasks.parse.mail.messages import cuts_of, unquoted
 from docmill.tasks.sources.mail.listed_mail import KnownFolder, ListedMail, is_left_out, mail_of
 
 _HEAD_BYTES = 65_536
-"""Bytes of a mail in which its header is looked for: servers refuse longer ones."""
+"""Bytes of a mail in which its header is searched: servers refuse longer headers."""
 _TRASHED = "T"
-"""The flag of mails in a Maildir that are to be removed."""
+"""The flag of mails in a Maildir that are marked for deletion."""
 
 
 class Maildir:
-    """A Maildir and its folders, which are called `.Name` or `.Name.Inner` below it, as Dovecot and Courier do."""
+    """A Maildir and its folders, named `.Name` or `.Name.Inner` below it, as by Dovecot and Courier."""
 
     batch_bytes = 0
 
@@ -41,7 +41,7 @@ class Maildir:
 
     def _scanned(self, folder: str) -> dict[str, Path]:
         found = dict[str, Path]()
-        for name in ("new", "cur"):  # in this order: mails move from the first to the second
+        for name in ("new", "cur"):  # in this order, because mails move from the first to the second
             with os.scandir(self._folder(folder) / name) as entries:
                 for entry in entries:
                     id, _, flags = entry.name.partition(":2,")
@@ -50,7 +50,7 @@ class Maildir:
         return found
 
     def read(self, folder: str, ids: Iterable[str]) -> Iterator[tuple[str, bytes]]:
-        """Yield mails; one whose flags have changed since has another file name."""
+        """Yield mails; a mail whose flags have changed has another file name."""
         for id in ids:
             path = self._files[folder, id]
             again = () if path.exists() else self._folder(folder).glob(f"*/{_literal(id)}*")
@@ -60,7 +60,7 @@ class Maildir:
                     break
 
     def mark(self, folder: str) -> str:
-        """Return the hash of the names of the mails in a folder."""
+        """Return a hash of the names of the mails in a folder."""
         return key_of(*sorted(self._scanned(folder)))
 
     def _folder(self, folder: str) -> Path:
@@ -68,7 +68,7 @@ class Maildir:
 
 
 class MboxFile:
-    """An mbox file, such as a mailbox that was exported."""
+    """An mbox file, such as an exported mailbox."""
 
     batch_bytes = 0
 
@@ -76,11 +76,11 @@ class MboxFile:
         self._path = path
 
     def folders(self) -> Mapping[str, bool]:
-        """Return the one folder, which has no name."""
+        """Return the only folder, which has no name."""
         return {"": False}
 
     def look(self, folder: str, before: KnownFolder) -> tuple[str, list[str], list[ListedMail]]:
-        """Return all mails by their places in the file, or nothing new if the file is the same as before."""
+        """Return all mails by their positions in the file, or nothing new if the file has not changed."""
         mark = self.mark(folder)
         if mark == before.mark:
             return mark, [*before.names], []
@@ -88,7 +88,7 @@ class MboxFile:
         return mark, [mail.id for mail in mails], mails
 
     def read(self, folder: str, ids: Iterable[str]) -> Iterator[tuple[str, bytes]]:  # noqa: ARG002
-        """Yield mails, without those that the file no longer has where they were listed."""
+        """Yield mails, except those that are no longer at their listed positions."""
         with self._path.open("rb") as file:
             for id in ids:
                 begin, end, key = id.split(" ")
@@ -115,7 +115,7 @@ class MboxFile:
 
 
 def _mail(id: str, path: Path, folder: str) -> ListedMail | None:
-    """Return a mail, or None if it has gone since the folder was listed, or has another file name."""
+    """Return a mail, or None if it was removed or renamed after the folder was listed."""
     try:
         with path.open("rb") as file:
             return mail_of(id, _head(file.read(_HEAD_BYTES)), os.fstat(file.fileno()).st_size, folder)
@@ -124,7 +124,7 @@ def _mail(id: str, path: Path, folder: str) -> ListedMail | None:
 
 
 def _head(data: bytes) -> bytes:
-    """Return the header of a mail: all before the first empty line."""
+    """Return the header of a mail: everything before the first empty line."""
     ends = [end for end in (data.find(b"\n\n"), data.find(b"\n\r\n")) if end >= 0]
     return data[: min([*ends, _HEAD_BYTES]) + 1]
 

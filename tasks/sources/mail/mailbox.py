@@ -22,7 +22,7 @@ from docmill.tasks.sources.mail.mail_files import Maildir, MboxFile
 
 _SCHEMES = ("imaps", "imap")
 _BATCH = 100
-"""Mails that one request asks for: what a cut-off connection loses stays small."""
+"""Mails in one request, so that a broken connection loses little."""
 
 
 class MailSettings(SourceSettings):
@@ -53,7 +53,7 @@ class MailSettings(SourceSettings):
 
 
 class MailReader:
-    """Reads mails. A listing asks for the headers of new mails alone; mails come in batches."""
+    """Reads mails. A listing requests only the headers of new mails; mails are fetched in batches."""
 
     def __init__(self, settings: MailSettings) -> None:
         self._settings = settings
@@ -65,7 +65,7 @@ class MailReader:
         self._told_of = ""
 
     def list(self, checkpoint: str) -> SourceListing:
-        """Return the mails that are new since the checkpoint, which has the names of all by folder and id."""
+        """Return the mails that are new since the checkpoint, which has the names of all mails by folder and id."""
         before = {name: KnownFolder(*told) for name, told in json.loads(checkpoint or "{}").items()}
         self._spool.clear()
         names, now, items = Names(".eml"), dict[str, KnownFolder](), dict[str, SourceItem]()
@@ -80,12 +80,12 @@ class MailReader:
         return SourceListing(items.values(), state, sorted(gone) if checkpoint else None)
 
     def fetch(self, item: SourceItem) -> bytes:
-        """Return a mail, which comes with others that are likely to be fetched next."""
+        """Return a mail, fetching it together with others that are likely to be needed next."""
         if item.name not in self._places:
             raise Rejected("unreadable", "the mailbox did not list it")
         if item.size > self._settings.mail_bytes:
             raise Rejected("too_large", f"{item.size} bytes, more than mail_bytes ({self._settings.mail_bytes})")
-        with self._lock:  # one batch at a time: the next thread finds its mail in it
+        with self._lock:  # one batch at a time: the next thread then finds its mail
             data = self._spool.get(item.name)
             if data is None:
                 self._read(item)
@@ -95,20 +95,20 @@ class MailReader:
         return data
 
     def link(self, item: SourceItem) -> str:  # noqa: ARG002
-        """Return "": no address opens a mail in every program."""
+        """Return "": there is no address that opens a mail in every program."""
         return ""
 
     def mark(self) -> str:
-        """Return what changes whenever a mail comes or goes."""
+        """Return a text that changes whenever a mail arrives or is removed."""
         store = self._opened()
         folders = chosen(store.folders(), self._settings.folders)
         self._told_of = "INBOX" if "INBOX" in folders else (*folders, "")[0]
         return key_of(*(f"{folder} {store.mark(folder)}" for folder in folders))
 
     def wait(self, seconds: float, ended: Event) -> bool:
-        """Wait until the server tells of a change of INBOX, or else of the first folder: it tells of one at a time.
+        """Wait until the server reports a change in INBOX, or else in the first folder: it reports on one at a time.
 
-        Return False at once if it does not tell.
+        Return False at once if it does not report changes.
         """
         return isinstance(self._store, Imap) and self._store.wait(self._told_of, seconds, ended)
 
@@ -125,7 +125,7 @@ class MailReader:
             self._due.pop(name, None)
 
     def _batch(self, item: SourceItem, most_bytes: int) -> Iterator[str]:
-        """Yield a mail, and further ones of its folder that are due, as many as a request may ask for."""
+        """Yield a mail, and further due mails of its folder, up to the limits of a request."""
         yield item.name
         folder, left = self._places[item.name][0], most_bytes - item.size
         others = (name for name in self._due if self._places[name][0] == folder and name != item.name)
@@ -139,7 +139,7 @@ class MailReader:
 def _looked(
     store: MailStore, folder: str, before: KnownFolder, names: Names
 ) -> tuple[KnownFolder, dict[str, SourceItem]]:
-    """Return what is known of a folder now, and the items of its new mails by name."""
+    """Return what is now known about a folder, and the items of its new mails by name."""
     mark, ids, new = store.look(folder, before)
     held, items = dict(before.names) if mark == before.mark else {}, dict[str, SourceItem]()
     for mail in new:

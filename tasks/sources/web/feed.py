@@ -24,7 +24,7 @@ _SAME = 304
 _TEXTS = ("encoded", "content", "description", "summary")
 _AUTHORS = ("author", "creator")
 _DATES = ("published", "pubDate", "date", "updated")
-"""The elements of an entry that hold its text, its author and its date: the first that it has counts."""
+"""The elements of an entry with its text, its author and its date; the first present one counts."""
 
 
 class FeedSettings(SourceSettings):
@@ -44,7 +44,7 @@ class FeedSettings(SourceSettings):
 
 
 class FeedReader:
-    """Reads a feed. Its entries come with it, so none is fetched by itself."""
+    """Reads a feed. Entries come with the feed, so none is fetched separately."""
 
     def __init__(self, settings: FeedSettings) -> None:
         self._url = settings.url
@@ -54,7 +54,7 @@ class FeedReader:
         self._marks = PageMarks(self._client)
 
     def list(self, checkpoint: str) -> SourceListing:
-        """Return the entries that the feed shows; the checkpoint has its tag, and the links of all entries."""
+        """Return the entries in the feed; the checkpoint has the feed's entity tag, and the links of all entries."""
         known: dict[str, Any] = json.loads(checkpoint) if checkpoint else {"etag": "", "modified": "", "links": {}}
         self._links = known["links"]
         try:
@@ -70,9 +70,9 @@ class FeedReader:
         return SourceListing(items.values(), state, gone=() if checkpoint else None)
 
     def fetch(self, item: SourceItem) -> bytes:
-        """Return an entry as a page of HTML."""
+        """Return an entry as an HTML page."""
         data = self._spool.get(item.name)
-        if data is None:  # it was listed by an earlier run
+        if data is None:  # an earlier run listed it
             self._items(self._client.get(self._url).data)
             data = self._spool.get(item.name)
         if data is None:
@@ -102,10 +102,10 @@ class FeedReader:
 
 
 def _entries(data: bytes, url: str) -> Iterator[dict[str, str]]:
-    """Yield the entries of a feed: texts by the names of their elements; raise `SourceError` if it is none."""
+    """Yield the entries of a feed: texts by element name; raise `SourceError` if it is no feed."""
     from lxml import etree
 
-    # Entities are not resolved and nothing is loaded: the file comes from anybody.
+    # Entities are not resolved and nothing is loaded, because the file may come from anyone.
     options = {"resolve_entities": False, "no_network": True, "load_dtd": False, "huge_tree": False}
     root = ""
     try:
@@ -135,13 +135,13 @@ def _entry(node: Any, url: str) -> dict[str, str]:
 
 
 def _address(url: str, link: str) -> tuple[str, str]:
-    """Return a link as it names an entry without an id, and as it is asked for; both are empty if it is none."""
+    """Return a link as it identifies an entry without an id, and as it is requested; both are empty if it is none."""
     plain = canonical(url, link)
     return urljoin(url, link) if plain else "", plain
 
 
 def _page(entry: dict[str, str]) -> bytes:
-    """Return an entry as HTML, with its title, author and date where pages have them."""
+    """Return an entry as HTML, with title, author and date in the usual elements."""
     told = {"author": _first(entry, _AUTHORS), "date": _first(entry, _DATES)}
     notes = "".join(f'<meta name="{name}" content="{escape(value)}">' for name, value in told.items() if value)
     title, text = escape(entry["title"]), _first(entry, _TEXTS)

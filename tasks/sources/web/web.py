@@ -1,4 +1,4 @@
-"""Web: pages of a site, one by one, by its sitemap or by following links; unchanged ones are not sent again."""
+"""Web: pages of a site, one by one, by its sitemap or by following links; unchanged pages are not sent again."""
 
 import json
 import re
@@ -41,13 +41,13 @@ from docmill.tasks.sources.web.web_pages import (
 )
 
 _ELSEWHERE = (*REDIRECTS, 404, 410)
-"""The statuses of a page that is gone, or leads to where the source does not read."""
+"""The statuses of a page that is gone, or redirects to where the source does not read."""
 _MOST_SITEMAPS = 500
 """Sitemaps that one index may name: each may have 50,000 pages."""
 _UNREAD = "unread"
-"""The version of a page that could not be looked at and is not known: fetching it says why."""
+"""The version of an unknown page that could not be requested: fetching it gives the reason."""
 _LEFT_OUT = "not read: "
-"""The beginning of the version of the first page that a full crawl left out, which is also why fetching rejects it."""
+"""The start of the version of the first page that a full crawl left out; fetching rejects that page with this text."""
 
 
 class WebSettings(SourceSettings):
@@ -100,9 +100,9 @@ class WebSettings(SourceSettings):
 
 @dataclass
 class Known:
-    """What is known of a page: what to ask with, the path, name and version of its document, and its links.
+    """What is known about a page: its request headers, the path, name and version of its document, and its links.
 
-    `own` is the address that the page or a redirect gives as its own, "" for that at which it was asked for.
+    `own` is the address that the page or a redirect gives as its own, "" for the requested one.
     """
 
     path: str = ""
@@ -117,7 +117,7 @@ class Known:
 
 
 class WebReader:
-    """Reads pages. What a listing had to read anyway is kept, so that no page is asked for twice."""
+    """Reads pages. Pages that a listing had to read are kept, so that no page is requested twice."""
 
     def __init__(self, settings: WebSettings) -> None:
         self._settings = settings
@@ -133,7 +133,7 @@ class WebReader:
         self._marks = PageMarks(self._client)
 
     def list(self, checkpoint: str) -> SourceListing:
-        """Return all pages; the checkpoint is what is known of each."""
+        """Return all pages; the checkpoint has what is known about each."""
         before = {url: _known(told) for url, told in json.loads(checkpoint).items()} if checkpoint else {}
         self._spool.clear()
         self._urls = {}
@@ -142,7 +142,7 @@ class WebReader:
         return SourceListing(self._items(before, found), state)
 
     def _items(self, before: dict[str, Known], found: dict[str, Known]) -> Iterator[SourceItem]:
-        """Yield the documents of pages as these are looked at, and note in `found` what is known of each page."""
+        """Yield the documents of pages while requesting them; record in `found` what is known about each page."""
         try:
             for url, known in self._pages(before, Names("", {known.path: known.name for known in before.values()})):
                 found[url] = known
@@ -164,7 +164,7 @@ class WebReader:
         try:
             answer = self._client.get(self._urls[item.name][0])
         except Transient as error:
-            if item.version.startswith(_UNREAD):  # it did not answer the listing, either: one page, not the source
+            if item.version.startswith(_UNREAD):  # it failed in the listing, too: one page, not the source
                 raise Rejected("unreadable", _message(error)) from None
             raise
         if wrong := refused(answer):
@@ -176,7 +176,7 @@ class WebReader:
         return self._urls.get(item.name, ("", ""))[1]
 
     def mark(self) -> str | None:
-        """Return what changes with the first pages, or with the times in their sitemaps; None for a crawl."""
+        """Return a text that changes with the first pages, or with the times in their sitemaps; None for a crawl."""
         if self._settings.depth:
             return None
         try:
@@ -186,7 +186,7 @@ class WebReader:
         return key_of(*(one or "" for one in told)) if all(told) else None
 
     def _told(self, url: str, is_inner: bool = False) -> str | None:
-        """Return what changes with a page, or with the pages of a sitemap; None if this does not say their times."""
+        """Return a text that changes with a page, or with the pages of a sitemap; None if that gives no times."""
         mark = self._marks.of(url)
         found = self._sitemap_in(mark.answer)
         if found is None:
@@ -195,11 +195,11 @@ class WebReader:
         return key_of(mark.hash, *filter(None, inner)) if all((*found.pages.values(), *inner)) else None
 
     def _inner(self, sitemap: Sitemap) -> Sequence[str]:
-        """Return the sitemaps of this host that a sitemap names."""
+        """Return the sitemaps on this host that a sitemap names."""
         return [one for one in sitemap.sitemaps[:_MOST_SITEMAPS] if urlsplit(one).netloc == self._host]
 
     def _pages(self, before: dict[str, Known], names: Names) -> Iterator[tuple[str, Known]]:
-        """Yield pages with what is known of them now, breadth first."""
+        """Yield pages with what is now known about them, breadth first."""
         tour = _Tour(self._rules(), names)
         due = deque((url, 0, "") for url in self._settings.starts)
         seen, count = {*self._settings.starts}, 0
@@ -219,7 +219,7 @@ class WebReader:
         yield from self._left_out(due, tour)
 
     def _left_out(self, due: Iterable[tuple[str, int, str]], tour: "_Tour") -> Iterator[tuple[str, Known]]:
-        """Yield the first of the pages that were found and not read, if any, to be rejected with the reason."""
+        """Yield the first of the pages that were found but not read, if any, to be rejected with the reason."""
         left, most = [url for url, *_ in due if tour.rules.allow(url)], self._settings.most_pages
         if left:
             path = path_of(left[0], "text/html")
@@ -242,7 +242,7 @@ class WebReader:
         return (included or not settings.include) and not excluded
 
     def _look(self, due: "_Due", tour: "_Tour") -> tuple[Known | None, Mapping[str, str]]:
-        """Return what is known of a page now, None if it is gone or a sitemap, and the pages of a sitemap."""
+        """Return what is now known about a page, None if it is gone or a sitemap, and the pages of a sitemap."""
         known = due.known
         if known and due.lastmod and known.lastmod == due.lastmod:
             return known, {}
@@ -260,9 +260,9 @@ class WebReader:
             return self._unseen(due, tour.names, error), {}
 
     def _asked(self, due: "_Due", rules: Robots) -> WebAnswer:
-        """Return the answer for a page; raise if it could not be looked at. A page may be gone, or lead elsewhere.
+        """Return the answer for a page; raise if it could not be requested. A page may be gone or redirect elsewhere.
 
-        A first page may not, which would take all others with it, unless it is one of a list and was there before.
+        A first page may not, because all others would be lost with it, unless it is one of a list and was there before.
         """
 
         def follows(to: str) -> bool:
@@ -279,23 +279,23 @@ class WebReader:
         return answer
 
     def _is_needed(self, due: "_Due") -> bool:
-        """Return whether nothing is known of a source without this page."""
+        """Return whether nothing about the source is known without this page."""
         return due.depth == 0 and (not due.known or self._settings.depth > 0 or len(self._settings.starts) == 1)
 
     def _check_host(self, due: "_Due", answer: WebAnswer, is_list: bool) -> None:
-        """Raise `SourceError` if the pages that a first page names would all be of another host."""
+        """Raise `SourceError` if all pages that a first page names would be on another host."""
         if (is_list or self._settings.depth) and due.depth == 0 and urlsplit(answer.url).netloc != self._host:
             raise SourceError(f"{due.url} leads to {answer.url}, which is another host: give that address")
 
     def _unseen(self, due: "_Due", names: Names, error: DocmillError) -> Known:
-        """Return what is known of a page that could not be looked at; of one that is not known, that it is unread."""
+        """Return what is known about a page that could not be requested; if nothing, that it is unread."""
         if self._is_needed(due):
             raise error if isinstance(error, Transient) else SourceError(_message(error)) from None
         path = path_of(due.url, "text/html")
         return due.known or Known(path, names.of(path), f"{_UNREAD} {key_of(_message(error))}")
 
     def _sitemap(self, answer: WebAnswer) -> Sitemap | None:
-        """Return the sitemap in an answer, with the pages of those that it names."""
+        """Return the sitemap in an answer, including the pages of the sitemaps that it names."""
         found = self._sitemap_in(answer)
         if not found or not found.sitemaps:
             return found
@@ -314,34 +314,34 @@ class WebReader:
         return sitemap_in(unpacked(answer.data, self._settings.page_bytes, begins_sitemap), answer.url)
 
     def _read(self, due: "_Due", answer: WebAnswer, names: Names) -> Known:
-        """Return what an answer tells of a page, whose bytes are kept."""
+        """Return what an answer shows about a page, and keep its bytes."""
         kind = answer.headers.get("content-type", "")
         data, said = in_own_charset(answer.data, kind), said_by(answer.data, answer.headers, answer.url)
         here = (one for one in (said.own, answer.url) if urlsplit(one).netloc == self._host and one != due.url)
         own = next(here, "")
         path = path_of(own or due.url, kind)
         name = names.of(path)
-        if name not in self._urls:  # of pages with one address of their own, the first one counts
+        if name not in self._urls:  # of pages that give the same address as their own, the first counts
             self._spool.put(name, data)
         etag, modified = answer.headers.get("etag", ""), answer.headers.get("last-modified", "")
         return Known(path, name, hash_bytes(data), etag, modified, due.lastmod, said.links, own, said.is_hidden)
 
     def _rules(self) -> Robots:
-        """Return what robots.txt allows; raise `Transient` if it cannot be looked at."""
+        """Return what robots.txt allows; raise `Transient` if it cannot be requested."""
         said = ""
         if self._settings.robots:
             answer = self._client.get(urljoin(self._settings.starts[0], "/robots.txt"))
             if answer.status >= _BROKEN:
                 raise Transient(f"{answer.url} answers {answer.status}, so what may be read is not known")
             said = answer.data.decode("utf-8", "replace") if answer.status == _OK else ""
-        rules = robots_in(said, AGENT)  # without any it allows everything
+        rules = robots_in(said, AGENT)  # without rules, everything is allowed
         self._client.delay_s = max(self._settings.delay_s, min(rules.delay_s, _MOST_DELAY_S))
         return rules
 
 
 @dataclass(frozen=True, slots=True)
 class _Tour:
-    """What one listing of a site goes by: its robots.txt, and the names of its documents."""
+    """What a listing of a site follows: its robots.txt, and the names of its documents."""
 
     rules: Robots
     names: Names
@@ -349,7 +349,7 @@ class _Tour:
 
 @dataclass(frozen=True, slots=True)
 class _Due:
-    """A page to look at: over how many links it was found, when its sitemap says it changed, and what is known."""
+    """A page to request: how many links away it was found, its time in the sitemap, and what is known about it."""
 
     url: str
     depth: int

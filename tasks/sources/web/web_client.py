@@ -1,4 +1,4 @@
-"""Web client: bounded requests to public addresses alone, each connected to the very address that was checked."""
+"""Web client: bounded requests to public addresses only, each connected to the very address that was checked."""
 
 import ipaddress
 import re
@@ -19,24 +19,24 @@ from docmill.tasks.sources.web.web_pages import canonical
 
 AGENT = "docmill"
 _MOST_REDIRECTS = 5
-"""Redirects of one page: sites take one or two, a loop takes any number."""
+"""Redirects of one page: sites use one or two; a loop has no end."""
 _MOST_TRIES = 3
-"""Requests of one page whose server says that it is busy."""
+"""Requests for one page whose server says that it is busy."""
 _MOST_WAIT_S = 60.0
-"""Seconds that a `retry-after` makes a run wait; what takes longer is left to the next run."""
+"""Seconds that a `retry-after` can make a run wait; a longer wait is left to the next run."""
 _PIECE = 1 << 20
-"""Bytes that unpacking gives at a time, so that a bomb is noticed after one piece."""
+"""Bytes that unpacking yields at a time, so that a bomb is noticed after one piece."""
 _GZIP, _SLICE = b"\x1f\x8b", 1 << 16
 _BUSY = (429, 502, 503, 504)
 _WITH_DATA = (200, 207)
-"""The statuses of answers whose data counts: a page, and a listing of WebDAV."""
+"""The statuses of answers whose data are used: a page, and a WebDAV listing."""
 REDIRECTS = (301, 302, 303, 307, 308)
 _LOGIN = re.compile(r"(?i)[/?&._-](log-?in|sign-?in|sso|oauth2?|saml)\b")
 
 
 @dataclass(frozen=True, slots=True)
 class WebAnswer:
-    """What a server said of a page: `url` is where it was after redirects, `data` is unpacked."""
+    """A server's answer for a page: `url` is its address after redirects, `data` is unpacked."""
 
     url: str
     status: int
@@ -46,7 +46,7 @@ class WebAnswer:
 
 @dataclass(frozen=True, slots=True)
 class WebQuestion:
-    """A request: its headers are those beside the usual ones."""
+    """A request; its headers are added to the usual ones."""
 
     method: str
     url: str
@@ -55,10 +55,10 @@ class WebQuestion:
 
 
 class _CheckedTransport(httpx.HTTPTransport):
-    """Resolves a host, checks its addresses, and connects to a checked one: the name service is not asked again."""
+    """Resolves a host, checks its addresses, and connects to a checked one, so that DNS is not queried again."""
 
     def __init__(self, private: bool) -> None:
-        # One request a connection: two hosts may have one address, and a certificate is checked when connecting.
+        # One request per connection: two hosts may share an address, and certificates are checked on connecting.
         super().__init__(trust_env=False, limits=httpx.Limits(max_keepalive_connections=0))
         self._private = private
 
@@ -69,13 +69,13 @@ class _CheckedTransport(httpx.HTTPTransport):
             request.url.copy_with(host=address_of(host, request.url.port or 443, self._private)),
             headers=request.headers,
             stream=request.stream,
-            extensions={**request.extensions, "sni_hostname": host},  # the certificate is that of the name
+            extensions={**request.extensions, "sni_hostname": host},  # check the certificate against the name
         )
         return super().handle_request(checked)
 
 
 def address_of(host: str, port: int, private: bool) -> str:
-    """Return an address of a host; raise `Rejected` for one of a private network, and `Transient` if it has none."""
+    """Return an address of a host; raise `Rejected` if it is private, and `Transient` if there is none."""
     try:
         found = [entry[4][0] for entry in socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)]
     except (OSError, UnicodeError):
@@ -89,7 +89,7 @@ def address_of(host: str, port: int, private: bool) -> str:
 
 
 def is_public(address: str) -> bool:
-    """Return whether an address is one of the internet, also where it is wrapped into one of version 6."""
+    """Return whether an address is public, even if it is wrapped in an IPv6 address."""
     ip = ipaddress.ip_address(address.partition("%")[0])
     if isinstance(ip, ipaddress.IPv6Address):
         inner = ip.ipv4_mapped or ip.sixtofour or (ip.teredo[1] if ip.teredo else None)
@@ -105,11 +105,11 @@ _NAT64 = ipaddress.ip_network("64:ff9b::/96")
 
 @dataclass
 class WebClient:
-    """Asks servers for pages, at most `connections` at a time.
+    """Requests pages from servers, at most `connections` at a time.
 
     Args:
         first: the first address of the source, as `canonical` writes it.
-        credentials: the value of the header that signs in, sent to the server of `first` alone.
+        credentials: the value of the Authorization header, sent only to the server of `first`.
         delay_s: seconds between two requests.
     """
 
@@ -136,9 +136,9 @@ class WebClient:
         method: str = "GET",
         body: bytes = b"",
     ) -> WebAnswer:
-        """Return the answer for a page, after redirects: of status 304 if it is the one of `etag` or `modified`.
+        """Return the answer for a page, after redirects; its status is 304 if `etag` or `modified` still match.
 
-        A redirect to an address that `follows` refuses is returned as it is. Raises `Rejected` for what can never be
+        A redirect to an address that `follows` refuses is returned as it is. Raise `Rejected` for what can never be
         read, and `Transient` if the server does not answer or is busy.
         """
         asked = {"If-None-Match": etag} if etag else {"If-Modified-Since": modified} if modified else {}
@@ -156,7 +156,7 @@ class WebClient:
         raise Rejected("unreadable", f"{url} redirects more than {_MOST_REDIRECTS} times")
 
     def _led(self, url: str, at: str, location: str) -> str:
-        """Return where a redirect leads, with blanks and letters of other scripts written as browsers send them."""
+        """Return where a redirect leads, with blanks and non-ASCII letters written as browsers send them."""
         try:
             to = urljoin(at, location.strip())
         except ValueError:
@@ -197,7 +197,7 @@ class WebClient:
             raise Rejected("unreadable", f"{url[:200]} is no address that can be asked: {error}") from None
 
     def _may_sign(self, url: str) -> bool:
-        """Return whether an address gets the credentials: one of the same server, or of its host with encryption."""
+        """Return whether an address gets the credentials: if on the same server, or on its host with encryption."""
         own, at = urlsplit(self.first), urlsplit(canonical(url, url))
         return (at.scheme, at.netloc) in ((own.scheme, own.netloc), ("https", own.hostname))
 
@@ -219,18 +219,18 @@ class WebClient:
 
 
 def _pieces(raw: Iterator[bytes], is_packed: bool) -> Iterator[bytes]:
-    """Yield what comes, unpacked in pieces of a bounded size."""
+    """Yield the incoming data, unpacked in pieces of bounded size."""
     if not is_packed:
         yield from raw
         return
-    unpacking = zlib.decompressobj(wbits=47)  # the format shows itself
+    unpacking = zlib.decompressobj(wbits=47)  # detects the format itself
     for chunk in raw:
         rest = chunk
         while rest:
             if unpacking.eof:
-                if rest[:1] != _GZIP[:1]:  # zeros, with which some fill up a file
+                if rest[:1] != _GZIP[:1]:  # zeros, with which some files are padded
                     break
-                unpacking = zlib.decompressobj(wbits=47)  # a file of gzip may have several members
+                unpacking = zlib.decompressobj(wbits=47)  # a gzip file may have several members
             yield unpacking.decompress(rest, _PIECE)
             rest = unpacking.unconsumed_tail or unpacking.unused_data
     if not unpacking.eof:
@@ -238,7 +238,7 @@ def _pieces(raw: Iterator[bytes], is_packed: bool) -> Iterator[bytes]:
 
 
 def unpacked(data: bytes, most_bytes: int, is_meant: Callable[[bytes], bool]) -> bytes:
-    """Return a file, unpacked if it is one of gzip and `is_meant` takes how it begins; raise `Rejected` for a bomb."""
+    """Return a file, unpacked if it is gzip and `is_meant` accepts its beginning; raise `Rejected` for a bomb."""
     if not data.startswith(_GZIP):
         return data
     found = bytearray()
@@ -250,12 +250,12 @@ def unpacked(data: bytes, most_bytes: int, is_meant: Callable[[bytes], bool]) ->
             if len(found) > most_bytes:
                 raise Rejected("too_large", f"it unpacks to more than {most_bytes} bytes (page_bytes)")
     except zlib.error:
-        return bytes(found) or data  # it is cut off, or is no such file
+        return bytes(found) or data  # cut off, or not gzip after all
     return bytes(found)
 
 
 def check_url(url: str) -> None:
-    """Raise `Rejected` for what is no address of the web."""
+    """Raise `Rejected` for anything but a web address."""
     try:
         parts = urlsplit(url)
         is_good = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
@@ -266,11 +266,11 @@ def check_url(url: str) -> None:
 
 
 _LONGEST_URL = 2_000
-"""Characters of an address: browsers take about as many, and endless ones are traps."""
+"""Characters of an address: browsers accept about as many, and endless addresses are traps."""
 
 
 def told_ns(modified: str) -> int:
-    """Return when a server says that a page or a file changed, in nanoseconds since 1970; 0 if it does not."""
+    """Return when a server says that a page or file last changed, in nanoseconds since 1970; 0 if it does not say."""
     try:
         return max(0, int(parsedate_to_datetime(modified).timestamp())) * 1_000_000_000 if modified else 0
     except (ValueError, TypeError, OverflowError):
@@ -278,7 +278,7 @@ def told_ns(modified: str) -> int:
 
 
 def _wait_of(told: str) -> float:
-    """Return how many seconds a `retry-after` means; without one, a second."""
+    """Return the seconds that a `retry-after` asks for; without one, a second."""
     if told.isdigit():
         return float(told)
     try:
@@ -295,7 +295,7 @@ def _explained(url: str, error: httpx.TransportError) -> Exception:
 
 
 def refused(answer: WebAnswer) -> Exception | None:
-    """Return what to raise for an answer that is not the page, or None."""
+    """Return the error to raise for an answer that is not the page, or None."""
     if answer.status in (httpx.codes.OK, httpx.codes.NOT_MODIFIED):
         return None
     if answer.status in (401, 403, 407):
@@ -308,7 +308,7 @@ _SAME = 304
 
 @dataclass(frozen=True, slots=True)
 class PageMark:
-    """The last answer that had the bytes of a page, and their hash."""
+    """The last answer with the bytes of a page, and their hash."""
 
     answer: WebAnswer
     hash: str
@@ -316,13 +316,13 @@ class PageMark:
 
 @dataclass
 class PageMarks:
-    """Asks a client for pages, and remembers what it said of each."""
+    """Requests pages from a client, and remembers the answer for each."""
 
     client: WebClient
     _known: dict[str, PageMark] = field(default_factory=dict, init=False)
 
     def of(self, url: str) -> PageMark:
-        """Return the mark of a page now. Raises what says why it cannot be had."""
+        """Return the current mark of a page; raise the reason if it cannot be requested."""
         known = self._known.get(url)
         said = known.answer.headers if known else {}
         answer = self.client.get(url, said.get("etag", ""), said.get("last-modified", ""))

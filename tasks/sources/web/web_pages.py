@@ -1,4 +1,4 @@
-"""Web pages: what a page, a sitemap or robots.txt says: links, its own address, what it is, and what may be read."""
+"""Web pages: what pages, sitemaps and robots.txt say: links, a page's own address, its type, and what may be read."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -25,15 +25,15 @@ SUFFIXES: Mapping[str, str] = {
     "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet": ".xlsx",
     "application/vnd.openxmlformats-officedocument.presentationml.presentation": ".pptx",
 }
-"""The suffix of a page by what its server says it is."""
+"""The suffix of a page by the media type that its server states."""
 _HTML = ("text/html", "application/xhtml+xml")
 _CHARSET = re.compile(r"charset\s*=\s*[\"']?([\w.:-]{1,40})", re.IGNORECASE)
 _SUFFIX = re.compile(r"\.[a-z0-9]{1,8}$", re.IGNORECASE)
 _PLAIN = "%/?:@!$&'()*+,;=~[]"
-"""What stays as it is in an address beside letters, digits and `_.-`; `%` begins what is quoted already."""
+"""Characters kept in an address besides letters, digits and `_.-`; `%` begins what is already quoted."""
 _BETWEEN = re.compile(r"[,\s]+")
 _MOST_OF_ROBOTS = 500_000
-"""Characters that are read, as many as RFC 9309 asks of a program: a longer file would slow down each page."""
+"""Characters to read, as many as RFC 9309 requires; a longer file would slow down each page."""
 _KEYS = ("allow", "disallow", "crawl-delay")
 
 _BOM = b"\xef\xbb\xbf"
@@ -41,14 +41,14 @@ _BOM = b"\xef\xbb\xbf"
 
 @dataclass(frozen=True, slots=True)
 class Sitemap:
-    """What a sitemap lists: pages with the time that it says, and further sitemaps."""
+    """The content of a sitemap: pages with the times that it gives, and further sitemaps."""
 
     pages: Mapping[str, str] = field(default_factory=dict)
     sitemaps: tuple[str, ...] = ()
 
 
 class _PageNotes(HTMLParser):
-    """Collects links, `rel=canonical` and what `meta name=robots` says."""
+    """Collects links, `rel=canonical` and the content of `meta name=robots`."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -79,7 +79,7 @@ class _PageNotes(HTMLParser):
 
 @dataclass(frozen=True, slots=True)
 class PageWords:
-    """What a page of HTML says: links to other pages, its own address if it gives one, and whether to leave it out."""
+    """What an HTML page says: links to other pages, its own address if it gives one, and whether to leave it out."""
 
     links: tuple[str, ...] = ()
     own: str = ""
@@ -87,13 +87,14 @@ class PageWords:
 
 
 def said_by(data: bytes, headers: Mapping[str, str], url: str) -> PageWords:
-    """Return what a page says, or its server in `X-Robots-Tag`; what is not HTML has no links."""
+    """Return what a page says, or its server in `X-Robots-Tag`; anything but HTML has no links."""
     kind = headers.get("content-type", "")
     reading = _PageNotes()
     if kind_of(kind) in _HTML:
-        with suppress(AssertionError):  # the parser gives up a page with a broken declaration
+        with suppress(AssertionError):  # the parser gives up on a page with a broken declaration
             reading.feed(data.decode(_declared(kind) or "utf-8", "replace"))
-    # What comes before a colon in the header is for all programs: behind it are dates, and words for another program.
+    # Words before any colon in the header are for all programs; after a colon there are dates, or words for another
+    # program.
     words = {*_BETWEEN.split(f"{reading.robots},{headers.get('x-robots-tag', '').lower().partition(':')[0]}")}
     base = canonical(url, reading.base) or url
     followed = () if words & {"nofollow", "none"} else reading.links
@@ -103,9 +104,9 @@ def said_by(data: bytes, headers: Mapping[str, str], url: str) -> PageWords:
 
 
 def canonical(base: str, link: str) -> str:
-    """Return a link as one spelling of its address, or "" if it is none.
+    """Return a link in a canonical spelling, or "" if it is no link.
 
-    It has no fragment and no default port, and blanks and letters of other scripts are written as browsers send them.
+    It has no fragment and no default port; blanks and non-ASCII letters are written as browsers send them.
     """
     try:
         parts = urlsplit(urldefrag(urljoin(base, link.strip())).url)
@@ -122,12 +123,12 @@ def canonical(base: str, link: str) -> str:
 
 
 def kind_of(content_type: str) -> str:
-    """Return the media type that a header gives."""
+    """Return the media type in a header."""
     return content_type.partition(";")[0].strip().lower()
 
 
 def in_own_charset(data: bytes, content_type: str) -> bytes:
-    """Return a text in UTF-8 where its server says another encoding, which the bytes alone would not tell."""
+    """Return a text as UTF-8 if its server states another encoding, which the bytes alone would not show."""
     charset = _declared(content_type)
     if not charset or charset == "utf-8" or not kind_of(content_type).startswith(("text/", "application/xhtml")):
         return data
@@ -147,20 +148,20 @@ def _is_utf8(name: str) -> bool:
 
 
 def path_of(url: str, content_type: str) -> str:
-    """Return the path of the document of a page: that on its host, with a suffix that tells its type."""
+    """Return the path of a page's document: the path on its host, with a suffix that shows its type."""
     parts = urlsplit(url)
     path = f"{parts.path}index" if parts.path.endswith("/") else parts.path
     suffix, found = SUFFIXES.get(kind_of(content_type), ""), _SUFFIX.search(path)
     own = found[0].lower() if found else ""
-    if parts.query:  # with the mark of a query, which no path has
+    if parts.query:  # with a question mark, which no plain path has
         return f"{path}?{parts.query}{suffix or own}"
-    # Many servers say text/plain or XML of files whose names tell more.
+    # Many servers state text/plain or XML for files whose names say more.
     is_told = bool(own) and (suffix != ".html" or own in (".html", ".htm", ".xhtml"))
     return f"{path}{'' if is_told else suffix}"
 
 
 def begins_sitemap(data: bytes) -> bool:
-    """Return whether a file begins as a sitemap, or an index of sitemaps, does."""
+    """Return whether a file begins like a sitemap or an index of sitemaps."""
     return re.search(rb"<(?:\w+:)?(?:urlset|sitemapindex)\b", data[:4096]) is not None
 
 
@@ -183,10 +184,10 @@ def sitemap_in(data: bytes, url: str) -> Sitemap | None:
 
 
 def _entries(data: bytes) -> Iterator[tuple[str, dict[str, str]]]:
-    """Yield the name of each entry of a sitemap, `url` or `sitemap`, and the texts in it by name."""
+    """Yield the name of each sitemap entry, `url` or `sitemap`, and its texts by name."""
     from lxml import etree
 
-    # Entities are not resolved and nothing is loaded: the file comes from anybody.
+    # Entities are not resolved and nothing is loaded, because the file may come from anyone.
     options = {"resolve_entities": False, "no_network": True, "load_dtd": False, "huge_tree": False}
     for _, node in etree.iterparse(BytesIO(data), **options):
         name = _name(node)
@@ -201,7 +202,7 @@ def _name(node: Any) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Robots:
-    """The rules for one program: patterns of paths, each with whether it allows them, and seconds between requests."""
+    """The rules for one program: path patterns, each with whether it allows, and the seconds between requests."""
 
     rules: tuple[tuple[str, bool], ...] = ()
     delay_s: float = 0.0
@@ -215,7 +216,7 @@ class Robots:
 
 
 def robots_in(text: str, agent: str) -> Robots:
-    """Return the rules for a program: those of its own groups if there are any, else those for all."""
+    """Return the rules for a program: its own groups if there are any, else those for all programs."""
     groups = dict[str, list[tuple[str, str]]]()
     for names, key, value in _robots_lines(text[:_MOST_OF_ROBOTS]):
         for name in names:
@@ -230,7 +231,7 @@ def robots_in(text: str, agent: str) -> Robots:
 
 
 def _robots_lines(text: str) -> Iterator[tuple[frozenset[str], str, str]]:
-    """Yield the lines of each group with the names of the programs for which it is; one without lines has ("", "")."""
+    """Yield the lines of each group with the names of its programs; a group without lines gives ("", "")."""
     names, is_open = frozenset[str](), True
     for line in text.removeprefix("\ufeff").splitlines():
         key, _, value = (one.strip() for one in line.partition("#")[0].partition(":"))
@@ -244,9 +245,9 @@ def _robots_lines(text: str) -> Iterator[tuple[frozenset[str], str, str]]:
 
 
 def _fits(pattern: str, path: str) -> bool:
-    """Return whether a path begins as a pattern says, in which `*` is any text, and `$` at its end is that of the path.
+    """Return whether a path begins as a pattern says; `*` matches any text, and a final `$` the end of the path.
 
-    Each piece is looked for from where the one before ends, so that no pattern takes more than one pass.
+    Each piece is searched from where the previous one ends, so that no pattern takes more than one pass.
     """
     is_whole = pattern.endswith("$")
     first, *pieces = pattern.removesuffix("$").split("*")

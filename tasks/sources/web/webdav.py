@@ -1,4 +1,4 @@
-"""WebDAV: the files below a folder of a server, listed folder by folder, and fetched if their entity tag changes."""
+"""WebDAV: the files below a server's folder, listed folder by folder, and fetched if their entity tag changes."""
 
 import posixpath
 from base64 import b64encode
@@ -21,7 +21,7 @@ _ASKED = b"""<?xml version="1.0"?><propfind xmlns="DAV:"><prop><resourcetype/><g
 <getlastmodified/></prop></propfind>"""
 _MANY, _GONE = 207, (404, 410)
 _MOST_FOLDERS = 100_000
-"""Folders of a source: a server that gives folders without end is stopped after some hours."""
+"""Folders of a source: a server that invents folders without end is stopped after some hours."""
 
 
 class WebDavSettings(SourceSettings):
@@ -46,11 +46,11 @@ class WebDavSettings(SourceSettings):
 
     @property
     def root(self) -> str:
-        """The address of the folder, with a slash at its end."""
+        """The address of the folder, with a final slash."""
         return _plain(canonical("", self.url.removeprefix("dav+")), is_folder=True)
 
     def credentials(self) -> str:
-        """Return the value of the header that signs in, "" without a credential."""
+        """Return the value of the Authorization header, "" without a credential."""
         if self.token:
             return f"Bearer {self.token.read()}"
         if self.password:
@@ -60,7 +60,7 @@ class WebDavSettings(SourceSettings):
 
 @dataclass(frozen=True, slots=True)
 class _DavEntry:
-    """What a server says of a file or a folder: its address, and the properties that it gives."""
+    """What a server lists for a file or folder: its address and properties."""
 
     url: str
     is_folder: bool
@@ -70,7 +70,7 @@ class _DavEntry:
 
 
 class WebDavReader:
-    """Reads a folder. Each folder below is asked for by itself: many servers refuse to list all at once."""
+    """Reads a folder. Each subfolder is requested separately, because many servers refuse to list all at once."""
 
     def __init__(self, settings: WebDavSettings) -> None:
         self._root = settings.root
@@ -118,7 +118,7 @@ class WebDavReader:
         return SourceItem(name, entry.tag or f"{entry.size} {entry.modified}", entry.size, told_ns(entry.modified))
 
     def _folder(self, url: str) -> Sequence[_DavEntry]:
-        """Return what is in a folder; nothing of one below the first that is gone meanwhile."""
+        """Return the contents of a folder; nothing for a subfolder that is gone meanwhile."""
         try:
             answer = self._client.get(url, method="PROPFIND", body=_ASKED)
         except Rejected as error:
@@ -132,16 +132,16 @@ class WebDavReader:
         return [one for one in _entries(answer) if one.url != url and self._is_below(one.url, url)]
 
     def _is_below(self, url: str, folder: str) -> bool:
-        """Return whether an address is one in a folder: a server may name any."""
+        """Return whether an address is directly in a folder: a server may send any address."""
         rest = url.removeprefix(folder).rstrip("/")
         return url.startswith(folder) and bool(rest) and "/" not in rest
 
 
 def _entries(answer: WebAnswer) -> Iterator[_DavEntry]:
-    """Yield what an answer lists; raise `SourceError` if it is damaged."""
+    """Yield the entries of an answer; raise `SourceError` if it is damaged."""
     from lxml import etree
 
-    # Entities are not resolved and nothing is loaded: the answer comes from anybody.
+    # Entities are not resolved and nothing is loaded, because the answer may come from anyone.
     try:
         root = etree.fromstring(answer.data, etree.XMLParser(resolve_entities=False, no_network=True))
     except etree.XMLSyntaxError as error:
@@ -159,7 +159,7 @@ def _entries(answer: WebAnswer) -> Iterator[_DavEntry]:
 
 
 def _properties(response: Any) -> Any:
-    """Return the properties that a server has of an entry; None if it may not be read."""
+    """Return the properties of an entry that the server gives; None if it may not be read."""
     for one in response.iterfind("{DAV:}propstat"):
         if " 200 " in f"{one.findtext('{DAV:}status', '')} ":
             return one.find("{DAV:}prop")
@@ -167,7 +167,7 @@ def _properties(response: Any) -> Any:
 
 
 def _plain(url: str, is_folder: bool) -> str:
-    """Return an address in the one spelling that its name has here, that of a folder with a slash at its end."""
+    """Return an address in the spelling that is used here; folders have a final slash."""
     parts = urlsplit(url)
     path = quote(posixpath.normpath(unquote(parts.path)))
     return urljoin(url, f"{path.rstrip('/')}/" if is_folder else path)
