@@ -1,4 +1,4 @@
-"""Answer ranks: where the answers to questions are in a store, and what keeps a question from being answered at all."""
+"""Answer ranks: where the answers to questions are in a store, and why some questions cannot be answered at all."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
@@ -16,23 +16,23 @@ from docmill.tasks.evaluate.questions import Question, Target
 from docmill.tasks.evaluate.retrieval_measures import RankedHit, holds, is_target, keys_of, names_of
 
 _SHOWN = 60
-"""Characters of a quotation to show in a reason: enough to find it, short enough for one line."""
+"""Characters of a quotation to show in a reason: enough to find it, and short enough for one line."""
 _FIRST = 5
-"""Hits of a question to keep: what came instead of the answer shows in the first ones, and each is some 50 bytes."""
+"""Hits of a question to keep: the first ones show what was found instead of the answer; each takes some 50 bytes."""
 _AT_ONCE = 256
-"""Documents whose texts are read at once for a quotation that names none: a few megabytes."""
+"""Documents whose texts are read at once to find a quotation that names none: a few megabytes."""
 
 
 @dataclass
 class Answers:
-    """The answers to questions as one snapshot holds them; texts and bounds are read when they are first needed."""
+    """The answers to questions in one snapshot; texts and bounds are read on first use."""
 
     store: Store
     _texts: dict[str, str] = field(default_factory=dict)
     _anywhere: dict[str, Passage | None] = field(default_factory=dict)
 
     def place(self, target: Target) -> Passage | None:
-        """Return where a target's quotation stands, or None; of a document named by its short name, any may hold it."""
+        """Return where a target's quotation is, or None; a short name may mean any of several documents."""
         if not target.quotation:
             return None
         if not target.document:
@@ -43,7 +43,7 @@ class Answers:
         return None
 
     def documents(self, target: Target) -> list[str]:
-        """Return the uris of the documents that a target's name can mean."""
+        """Return the uris of the documents that a target's name may mean."""
         return self._uris.get(target.document, [])
 
     def text(self, uri: str) -> str:
@@ -62,7 +62,7 @@ class Answers:
         return f"{where} {'does not contain' if target.document else 'contains'} {target.quotation[:_SHOWN]!r}"
 
     def cut(self, target: Target) -> bool:
-        """Return whether the target's quotation stands in a document and in no single chunk of it."""
+        """Return whether the target's quotation is in a document but in no single chunk of it."""
         place = self.place(target)
         if place is None:
             return False
@@ -91,7 +91,7 @@ class Answers:
         return found | {uri: [uri] for uri in uris}
 
     def look_everywhere(self, quotations: Iterable[str]) -> None:
-        """Find quotations that name no document, all in one pass over the documents."""
+        """Find all quotations that name no document, in one pass over the documents."""
         self._anywhere_in([one for one in quotations if one not in self._anywhere])
 
     def _anywhere_in(self, quotations: Sequence[str]) -> dict[str, Passage | None]:
@@ -130,7 +130,7 @@ def locate(text: str, target: Target) -> tuple[int, int] | None:
 def asked_question(
     question: Question, ranking: Sequence[RankedHit], others: Iterable[Sequence[RankedHit]], answers: Answers
 ) -> AskedQuestion:
-    """Return what became of a question in one way to search; hits of `others` tell where its answers stand, too."""
+    """Return the outcome of a question in one way to search; hits of `others` also show where its answers are."""
     own = {hit.key: hit for hit in ranking if is_target(hit.key)}
     known = {hit.key: hit for hit in chain.from_iterable(others)}
     expected = [_expected(target, own.get(key), known.get(key), answers) for key, target in keys_of(question).items()]
@@ -155,7 +155,7 @@ def _expected(target: Target, own: RankedHit | None, known: RankedHit | None, an
 
 
 def reasons(questions: Sequence[Question], snapshots: Sequence[Answers]) -> list[str]:
-    """Return why each question has no answer in any of some snapshots, "" if one of them holds one."""
+    """Return why each question has no answer in any of the snapshots, "" if one has an answer."""
     nameless = [target.quotation for one in questions for target in one.targets if not target.document]
     for answers in snapshots:
         answers.look_everywhere(nameless)

@@ -26,9 +26,9 @@ from docmill.tasks.evaluate.retrieval_measures import (
 )
 
 _CHUNKS_PER_DOCUMENT = 5
-"""Chunks to request for each document of a ranking: several may be of one document.
+"""Chunks to request for each document of a ranking, because several may be from one document.
 
-With fewer, a ranking of documents ends too early; more only take longer.
+With fewer, a ranking of documents would end too early; more only take longer.
 """
 
 _NO_QUOTATION = "it has no quotation; recall@5, IoU@5 and the like need a quoted passage"
@@ -36,7 +36,7 @@ _NO_QUOTATION = "it has no quotation; recall@5, IoU@5 and the like need a quoted
 
 @dataclass(frozen=True, slots=True)
 class SearchMethod:
-    """One way to search: a mode, other options of `SearchOptions`, and the query rewriter if they need one."""
+    """A way to search: a mode, other options of `SearchOptions`, and the query rewriter if they need one."""
 
     mode: Mode
     how: SearchArguments = field(default_factory=SearchArguments)
@@ -44,7 +44,7 @@ class SearchMethod:
 
     @property
     def options(self) -> dict[str, Any]:
-        """Return the mode, the fusion of a hybrid one, and every other option that differs from its default."""
+        """Return the mode, the fusion of a hybrid search, and every other option that differs from its default."""
         own, plain = SearchOptions(mode=self.mode, **self.how), SearchOptions()
         return {
             one.name: getattr(own, one.name)
@@ -53,14 +53,14 @@ class SearchMethod:
         }
 
     def spelled(self) -> str:
-        """Return the way as text for a person."""
+        """Return the way as readable text."""
         more = self.options
         mode, weight, fusion = (more.pop(name) for name in ("mode", "weight", "fusion"))
         fused = "" if mode != "hybrid" else f" {weight:g}" if fusion == "linear" else f" {fusion}"
         return ", ".join([f"{mode}{fused}", *(f"{name} {value}" for name, value in more.items())])
 
     def with_passages(self, tokens: int) -> "SearchMethod":
-        """Return the same way to rank, which chooses passages of so many tokens; none if it is 0."""
+        """Return the same way to rank, choosing passages of at most `tokens` tokens; 0 chooses none."""
         return replace(self, how=self.how | {"passages": tokens})
 
     def ask(self, store: Store, text: str, k: int) -> list[Hit]:
@@ -74,13 +74,13 @@ class SearchMethod:
 
 @dataclass(frozen=True, slots=True)
 class ReadingDepth:
-    """How far a ranking is read: `depth` documents or passages, and a maximum of characters; 0 is all."""
+    """How far a ranking is read: `depth` documents or passages, and a maximum of characters; 0 is no limit."""
 
     depth: int = 10
     characters: int = 0
 
     def read(self, hits: Sequence[Hit]) -> list[Hit]:
-        """Return the hits up to the reading depth, the last of them truncated."""
+        """Return the hits up to the reading depth, the last one truncated."""
         if not self.characters:
             return list(hits)
         found, left = [], self.characters
@@ -95,9 +95,9 @@ class ReadingDepth:
 class Evaluation:
     """The results of one way to search: ranked ids by question, and each measure by question.
 
-    `left_out` are the questions that no measure, or not every one, covers: they are no part of `values`. `cut` are the
-    ids of those whose answers no single chunk holds: measures of rankings count them as missed, whatever a search
-    finds. `asked` says what became of each question, also beyond the reading depth.
+    `left_out` are the questions that no measure, or not every one, covers; they are not in `values`. `cut` are the ids
+    of questions whose answers are in no single chunk: measures of rankings count them as missed, whatever a search
+    finds. `asked` has the outcome of each question, also beyond the reading depth.
     """
 
     way: SearchMethod
@@ -112,7 +112,7 @@ class Evaluation:
         return {name: interval(values) for name, values in self.values.items()}
 
     def against(self, other: "Evaluation") -> dict[str, Interval]:
-        """Return the difference of each measure to another way."""
+        """Return the difference of each measure from another way."""
         return {name: difference(values, other.values[name]) for name, values in self.values.items()}
 
 
@@ -141,10 +141,10 @@ def evaluate_all(
     measures: Sequence[str],
     reading: ReadingDepth,
 ) -> list[list[Evaluation]]:
-    """Ask each snapshot every question in every way, and return the evaluations of each snapshot.
+    """Ask each snapshot every question in every way; return the evaluations of each snapshot.
 
-    All cover the same questions, so that they can be compared: those that every way can ask, and that one snapshot at
-    least can answer. Raises `QueryError`, which names one, if there are none.
+    All cover the same questions, so that they can be compared: those that every way can ask and at least one snapshot
+    can answer. Raise `QueryError`, which names one question, if there are none.
     """
     check_measures(measures)
     whole = any(map(excerpt_measure, measures))
@@ -167,7 +167,7 @@ def _others(questions: Sequence[Question], left_out: Iterable[LeftOut]) -> list[
 class _AskedWay:
     """What one way found: rankings by question, the hits if measures of excerpts need them, and refusals.
 
-    Of a ranking beyond the reading depth, only the answers are held: the rest of thousands would fill the memory.
+    Beyond the reading depth, only the answers are kept: the rest of thousands of rankings would fill the memory.
     """
 
     way: SearchMethod
@@ -178,20 +178,20 @@ class _AskedWay:
 
 @dataclass(frozen=True, slots=True)
 class _AskedSnapshot:
-    """What each way found in one snapshot, and where the answers stand in it."""
+    """What each way found in one snapshot, and where the answers are in it."""
 
     answers: Answers
     reading: ReadingDepth
     ways: list[_AskedWay]
 
     def found(self, question: Question) -> bool:
-        """Return whether a way has found an answer to a question."""
+        """Return whether any way has found an answer to a question."""
         return any(is_target(hit.key) for one in self.ways for hit in one.rankings.get(question.id, ()))
 
     def evaluations(
         self, questions: Sequence[Question], measures: Sequence[str], left_out: tuple[LeftOut, ...]
     ) -> list[Evaluation]:
-        """Return what the measures say of each way."""
+        """Return the measures for each way."""
         excerpts, cut = Excerpts(self.answers, questions), self._cut(questions)
         found = []
         for one in self.ways:
@@ -206,14 +206,14 @@ class _AskedSnapshot:
         return [hit.key for hit in ranking if hit.rank <= self.reading.depth]
 
     def _asked(self, questions: Sequence[Question], way: _AskedWay) -> tuple[AskedQuestion, ...]:
-        """Return what became of each question in one of the ways."""
+        """Return the outcome of each question in one of the ways."""
         return tuple(
             asked_question(own, way.rankings[own.id], [one.rankings[own.id] for one in self.ways], self.answers)
             for own in questions
         )
 
     def _cut(self, questions: Iterable[Question]) -> tuple[str, ...]:
-        """Return the ids of those questions whose answers all stand in the snapshot, and in no single chunk."""
+        """Return the ids of questions whose answers are all in the snapshot, but in no single chunk."""
         missed = (one for one in questions if not self.found(one))
         return tuple(one.id for one in missed if all(map(self.answers.cut, one.targets)))
 
@@ -223,11 +223,11 @@ def _ask_snapshot(
 ) -> _AskedSnapshot:
     found = []
     for way in ways:
-        # The same depth for every measure, so that one search serves them all.
+        # The same depth for every measure, so that one search serves all of them.
         hits, refused = _hits(store, questions, way.with_passages(0), reading.depth * _CHUNKS_PER_DOCUMENT)
         read = {one.id: reading.read(_shown(one, hits[one.id])) for one in questions}
         rankings = {one.id: _held(ranked_hits(one, read[one.id]), reading.depth) for one in questions}
-        # Hits hold texts: of thousands of questions they would fill the memory.
+        # Hits contain texts, which would fill the memory for thousands of questions.
         if whole and way.how.get("passages"):
             read = _passages(store, questions, way, reading.depth)
         found.append(_AskedWay(way, rankings, read if whole else {}, refused))
@@ -239,7 +239,7 @@ def _held(ranking: Iterable[RankedHit], depth: int) -> list[RankedHit]:
 
 
 def _passages(store: Store, questions: Sequence[Question], way: SearchMethod, depth: int) -> dict[str, list[Hit]]:
-    """Return for each question the passages of its first hits, as hits: the budget of tokens holds for these."""
+    """Return, for each question, the passages of its first hits as hits; the token budget applies to these."""
     hits, _ = _hits(store, questions, way, depth)
     return {one.id: only_passages(_shown(one, hits[one.id])) for one in questions}
 
@@ -258,14 +258,14 @@ def _refused(questions: Sequence[Question], asked: Sequence[_AskedSnapshot]) -> 
 
 
 def _without_answer(questions: Sequence[Question], asked: Sequence[_AskedSnapshot]) -> list[LeftOut]:
-    """Return the questions that no search could answer, since no snapshot holds what answers them."""
+    """Return the questions that no search could answer, because their answers are in no snapshot."""
     missed = [one for one in questions if not any(snapshot.found(one) for snapshot in asked)]
     said = zip(missed, reasons(missed, [snapshot.answers for snapshot in asked]), strict=True)
     return [LeftOut(one.id, one.named, why) for one, why in said if why]
 
 
 def _without_quotation(questions: Sequence[Question], measures: Sequence[str]) -> list[LeftOut]:
-    """Return the questions that measures of excerpts leave out, since they quote no passage."""
+    """Return the questions that measures of excerpts leave out, because they quote no passage."""
     excerpts = tuple(name for name in measures if excerpt_measure(name))
     bare = [one for one in questions if excerpts and not any(target.quotation for target in one.targets)]
     return [LeftOut(one.id, one.named, _NO_QUOTATION, excerpts) for one in bare]
@@ -274,9 +274,9 @@ def _without_quotation(questions: Sequence[Question], measures: Sequence[str]) -
 def _hits(
     store: Store, questions: Sequence[Question], way: SearchMethod, k: int
 ) -> tuple[dict[str, list[Hit]], dict[str, str]]:
-    """Return the hits of each question, and why others are refused.
+    """Return the hits of each question, and the reasons of refusals.
 
-    A query of stop words alone, which a keyword search refuses, has no hits.
+    A query of only stop words, which a keyword search refuses, has no hits.
     """
     language = store.snapshot.keywords.language
     asked = [one for one in questions if way.mode != "keyword" or analyse(one.text, language)]
@@ -285,7 +285,7 @@ def _hits(
     try:
         found |= zip((one.id for one in asked), way.ask_all(store, [one.text for one in asked], k), strict=True)
     except QueryError:
-        # One of them cannot be asked; one by one tells which.
+        # One of them cannot be asked; asking them one by one shows which.
         for one in asked:
             try:
                 found[one.id] = way.ask(store, one.text, k)
@@ -295,7 +295,7 @@ def _hits(
 
 
 def strangers(store: Store, questions: Iterable[Question]) -> list[str]:
-    """Return the documents that questions name and the snapshot lacks: no hit can answer these."""
+    """Return the documents that questions name but the snapshot lacks: no hit can answer these."""
     uris = store.sql("SELECT uri FROM documents").column(0).to_pylist()
     held = {name for uri in uris for name in names_of(uri)}
     return sorted({target.document for one in questions for target in one.targets if target.document} - held)

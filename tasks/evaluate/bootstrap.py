@@ -14,13 +14,13 @@ import numpy.typing as npt
 _RESAMPLES = 10_000
 """Resamplings: the 2.5th percentile rests on 250 of them. With fewer, another seed would move the bounds."""
 _SEED = 20_070_906
-"""Any number: a fixed one makes an interval depend on the values alone."""
+"""Any number: a fixed seed makes intervals depend only on the values."""
 _AT_ONCE = 1_000
-"""Resamplings in memory at once, as one row of questions each."""
+"""Resamplings in memory at once, one row of questions each."""
 _BOUNDS = (0.025, 0.975)
 """Quantiles of the resampled means that enclose 95 of 100."""
 FEWEST = 6
-"""Minimum number of questions for significance: of 5, all agree by chance in 6 of 100 cases (sign test)."""
+"""Minimum number of questions for significance: 5 agree by chance in 6 of 100 cases (sign test)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,16 +33,16 @@ class Interval:
 
     @property
     def verdict(self) -> str:
-        """Return what a difference with this interval means."""
+        """Return the meaning of a difference with this interval."""
         if self.low <= 0 <= self.high:
             return "indistinguishable"
         return "better" if self.mean > 0 else "worse"
 
 
 def enough_questions(change: Interval, count: int) -> int | None:
-    """Return about how many questions would tell a gain from chance, if it stays what it is over `count` of them.
+    """Return about how many questions would make a gain significant, if it stays as it is over `count` of them.
 
-    The width of an interval falls with the square root of the number. None if there is no gain to tell.
+    The width of an interval falls with the square root of the number. None if there is no gain.
     """
     width = change.mean - change.low
     return max(FEWEST, math.ceil(count * (width / change.mean) ** 2)) if change.mean > 0 else None
@@ -65,9 +65,9 @@ def _means(numbers: npt.NDArray[np.float64], rng: np.random.Generator) -> npt.ND
 
 
 def gap(values: Sequence[float], others: Sequence[float], comparisons: int = 1) -> Interval:
-    """Return the difference of the means of two groups of questions, which share none.
+    """Return the difference between the means of two disjoint groups of questions.
 
-    The interval is wider for the worst of several groups: it holds for all `comparisons` at once (Bonferroni).
+    The interval is wider for the worst of several groups, so that it holds for all `comparisons` at once (Bonferroni).
     """
     rng = np.random.default_rng(_SEED)
     one, other = (np.array(sorted(some), dtype=np.float64) for some in (values, others))
@@ -79,7 +79,7 @@ def gap(values: Sequence[float], others: Sequence[float], comparisons: int = 1) 
 def difference(values: Mapping[str, float], others: Mapping[str, float]) -> Interval:
     """Return the mean paired difference of a measure over the same questions.
 
-    With fewer than 6 questions, the interval always holds 0.
+    With fewer than 6 questions, the interval always contains 0.
     """
     found = interval({key: value - others[key] for key, value in values.items()})
     if len(values) >= FEWEST:

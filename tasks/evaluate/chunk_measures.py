@@ -1,4 +1,4 @@
-"""Chunk measures: the quality of chunks without any questions.
+"""Chunk measures: the quality of chunks, measured without questions.
 
 Sizes are in tokens of the embedding model, including the context. Shares are of chunks unless noted otherwise.
 """
@@ -26,28 +26,28 @@ _REFERRING = re.compile(
 )
 _MARKS = "#*->|_` \t\n\"'\u201c\u201d\u2018\u2019([0123456789.)"
 _WIDESPREAD = 0.1
-"""Share of the documents that have a line of boilerplate: a footer may be that of one section of a site only."""
+"""Share of documents that must have a line of boilerplate: a footer may be that of only one section of a site."""
 _FEW_DOCUMENTS = 3
 """Minimum number of documents with such a line: in a small store, two may quote the same sentence."""
 _SHORTEST_LINE = 4
-"""Minimum characters of such a line: shorter ones are brackets and numbers, which occur in many documents."""
+"""Minimum characters of such a line: shorter ones are brackets and numbers, which are in many documents."""
 _NEAR = 0.97
-"""Cosine above which chunks say nearly the same, as versions of one page do; lower, and chunks on one topic do, too."""
+"""Cosine above which chunks are nearly equal, like versions of a page; if lower, so are chunks on one topic."""
 _QUANTILES = {"p5": 0.05, "p50": 0.5, "p95": 0.95}
 _TOPICS, _TOPIC_WORDS = 10, 10
 """Topics of a store, and the number of top words by which each is judged.
 
-With more words, rare ones that share no chunk decide; more topics need more chunks than a small store has.
+With more words, rare ones that share no chunk would decide; more topics need more chunks than a small store has.
 """
 _ROUNDS, _TOLERANCE = 200, 1e-3
-"""Where the factorization stops: the top words of a topic are settled long before its weights."""
+"""Where the factorization stops: a topic's top words are settled long before its weights."""
 
 Shares = dict[str, dict[str, float]]
 
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """A document with its chunks, in order; of nested chunks, the innermost ones."""
+    """A document with its chunks, in order; of nested chunks, only the innermost."""
 
     uri: str
     parsed: Parsed
@@ -55,9 +55,9 @@ class Written:
 
 
 def sizes(chunks: Sequence[ChunkRow], least: int, limit: int) -> dict[str, float]:
-    """Return the distribution of sizes; `truncated` counts chunks beyond the model's limit and has to be 0.
+    """Return the distribution of sizes; `truncated` counts chunks beyond the model's limit and must be 0.
 
-    A chunk with parts is read by part; the encoder refuses a part that is too long.
+    A chunk with parts is read part by part, and the encoder refuses a part that is too long.
     """
     values = np.array([one.tokens for one in chunks])
     whole = np.array([not one.parts for one in chunks])
@@ -73,13 +73,13 @@ def sizes(chunks: Sequence[ChunkRow], least: int, limit: int) -> dict[str, float
 
 
 def spread(document: Written) -> dict[str, float]:
-    """Return the shares of a document's characters that are in several chunks and in none, ignoring white space."""
+    """Return the shares of a document's characters in several chunks and in none, ignoring white space."""
     text = document.parsed.text
     counts = np.zeros(len(text) + 1, np.int32)
     for chunk in document.chunks:
         counts[chunk.start_char] += 1
         counts[chunk.end_char] -= 1
-    # Beginnings less ends, summed up: time goes with the text and the chunks, not with their product.
+    # Starts less ends, accumulated: the time depends on the sum of text and chunks, not on their product.
     held = np.cumsum(counts)[:-1]
     black = np.array([not character.isspace() for character in text], bool)
     total = max(1, int(black.sum()))
@@ -90,7 +90,7 @@ def spread(document: Written) -> dict[str, float]:
 
 
 def boundaries(document: Written) -> Iterator[tuple[str, dict[str, float]]]:
-    """Yield, by chunk id, whether a chunk begins and ends at a boundary of a sentence, an element or a line."""
+    """Yield, by chunk id, whether a chunk begins and ends at the boundary of a sentence, an element or a line."""
     text = document.parsed.text
     spans = [(one.start, one.end) for one in sentences(document.parsed)]
     spans += [(one.start_char, one.end_char) for one in document.parsed.elements]
@@ -103,7 +103,7 @@ def boundaries(document: Written) -> Iterator[tuple[str, dict[str, float]]]:
 
 
 def dependence(chunk: ChunkRow) -> dict[str, float]:
-    """Return the signs that a chunk depends on text outside of it."""
+    """Return signs that a chunk depends on text outside it."""
     text = chunk.text.lstrip(_MARKS)
     return {
         "begins with a reference": float(bool(_REFERRING.match(text))),
@@ -116,8 +116,8 @@ def dependence(chunk: ChunkRow) -> dict[str, float]:
 
 
 def duplicates(chunks: Sequence[ChunkRow]) -> dict[str, float]:
-    """Return the share of chunks whose text occurred before, ignoring white space and case."""
-    # Copies of a page often differ in nothing but blanks and capitals.
+    """Return the share of chunks whose text occurred earlier, ignoring white space and case."""
+    # Copies of a page often differ only in blanks and capitals.
     texts = Counter(" ".join(chunk.text.split()).casefold() for chunk in chunks)
     return {"duplicates": 1 - len(texts) / max(1, len(chunks))}
 
@@ -129,7 +129,7 @@ def near_duplicates(vectors: npt.NDArray[np.float32]) -> dict[str, float]:
 
 
 def boilerplate(documents: Sequence[Written]) -> dict[str, float]:
-    """Return the share of characters in boilerplate: lines in a tenth of the documents, and in three at least."""
+    """Return the share of characters in boilerplate: lines in at least a tenth of the documents, and at least three."""
     lines = [_lines(one) for one in documents]
     frequency = Counter(line for own in lines for line in set(own) if len(line) >= _SHORTEST_LINE)
     least = max(_FEW_DOCUMENTS, _WIDESPREAD * len(documents))
@@ -143,7 +143,7 @@ def _lines(document: Written) -> list[str]:
 
 
 def inner_sentences(document: Written) -> Iterator[tuple[str, list[str]]]:
-    """Yield the sentences of each chunk that has two or more, by chunk id."""
+    """Yield the sentences of each chunk that has at least two, by chunk id."""
     spans = list(sentences(document.parsed))
     for chunk in document.chunks:
         held = [
@@ -158,7 +158,7 @@ def inner_sentences(document: Written) -> Iterator[tuple[str, list[str]]]:
 def coherence(vectors: npt.NDArray[np.float32]) -> float:
     """Return the mean cosine of all pairs of a chunk's sentences, float32 (n, dim), rows of unit L2 norm."""
     count = len(vectors)
-    # The square of a sum of unit vectors is the sum of all their cosines, each vector's own included.
+    # The square of a sum of unit vectors is the sum of all their cosines, including each vector's own.
     return float(((vectors.sum(axis=0) ** 2).sum() - count) / (count * (count - 1)))
 
 
@@ -186,7 +186,7 @@ def topics(texts: Sequence[str], count: int = _TOPICS, words: int = _TOPIC_WORDS
     best = [np.argsort(-row, kind="stable")[:words] for row in model.components_ if (row > 0).sum() > 1]
     held = (weights > 0).astype(np.float64)
     scores = [_together((held[:, terms].T @ held[:, terms]).toarray(), len(texts)) for terms in best]
-    if not scores:  # each topic is one word
+    if not scores:  # each topic is a single word
         return {}
     means: Mapping[str, float] = dict(
         zip(("topics NPMI", "topics UMass"), np.mean(scores, axis=0).tolist(), strict=True)
@@ -200,7 +200,7 @@ def _together(counts: npt.NDArray[np.float64], chunks: int) -> tuple[float, floa
     for later in range(1, len(counts)):
         for earlier in range(later):
             both, one, other = counts[earlier, later], counts[earlier, earlier], counts[later, later]
-            umass.append(np.log((both + 1) / one))  # 1, so that pairs that never meet have a finite score
+            umass.append(np.log((both + 1) / one))  # 1, so that pairs that never co-occur have a finite score
             share = both / chunks
             npmi.append(
                 -1.0 if not both else 1.0 if share == 1 else np.log(share * chunks**2 / (one * other)) / -np.log(share)

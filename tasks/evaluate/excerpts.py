@@ -1,11 +1,11 @@
-"""Excerpts: how much of the answers to a question the first chunks of a ranking contain, in characters.
+"""Excerpts: how much of a question's answers the first chunks of a ranking contain, in characters.
 
-The measures of Chroma's chunking evaluation: `recall@5`, `precision@5`, `IoU@5` of the first chunks, and
-`precision_omega` of a perfect retrieval. `half@5` is 1 for a question of whose answer they hold a half at least. A
-cutoff such as `@500tokens` reads what fits into so many tokens of the embedding model, the last chunk cut. All use the
-position of a chunk. With `_first` (`IoU_first@5`) they use the first occurrence of its text in the document, as does
-the reference implementation, which knows no positions. If a search chooses passages, these
-are measured in place of the chunks.
+The measures are those of Chroma's chunking evaluation: `recall@5`, `precision@5` and `IoU@5` of the first chunks, and
+`precision_omega` of a perfect retrieval. `half@5` is 1 if the chunks contain at least half of a question's answer. A
+cutoff such as `@500tokens` reads what fits into so many tokens of the embedding model, cutting the last chunk. All
+measures use the position of a chunk. With `_first` (`IoU_first@5`) they use the first occurrence of its text in the
+document, like the reference implementation, which knows no positions. If a search chooses passages, these are measured
+instead of the chunks.
 """
 
 import re
@@ -24,10 +24,10 @@ from docmill.tasks.evaluate.overlap import Overlap, Passage, overlap, precision_
 from docmill.tasks.evaluate.questions import Question, Target
 
 _AT_A_CUTOFF = re.compile(r"(recall|precision|IoU|half)(_first)?@([1-9]\d*)(tokens)?")
-_OMEGA = re.compile(r"(precision_omega)(_first)?()()")  # the empty groups are the cutoff, which it lacks
+_OMEGA = re.compile(r"(precision_omega)(_first)?()()")  # the empty groups stand for the cutoff, which it lacks
 _HALF = 0.5
 _NOWHERE = ""
-"""The document of a quotation that stands in none: no chunk can be of it."""
+"""The document of a quotation that is in none: no chunk can be from it."""
 
 
 class ExcerptMeasure(NamedTuple):
@@ -44,7 +44,7 @@ class ExcerptMeasure(NamedTuple):
 
 
 def only_passages(hits: Iterable[Hit]) -> list[Hit]:
-    """Return the passages of hits as hits; a hit without one is left out."""
+    """Return the passages of hits as hits; hits without one are left out."""
     return [
         replace(hit, text=hit.passage.text, start_char=hit.passage.start_char, end_char=hit.passage.end_char)
         for hit in hits
@@ -82,7 +82,7 @@ class Excerpts:
         }
 
     def _read(self, hits: Sequence[Hit], chosen: ExcerptMeasure) -> list[Hit]:
-        """Return the first hits, or what fits into so many tokens, the last one cut."""
+        """Return the first hits, or those that fit the token limit, cutting the last one."""
         if not chosen.tokens:
             return list(hits[: chosen.cutoff])
         read, left = [], chosen.cutoff
@@ -131,7 +131,7 @@ class Excerpts:
         return {key: [*self._places(targets)] for key, targets in quoting.items() if targets}
 
     def _places(self, targets: Sequence[Target]) -> Iterator[Passage]:
-        """Yield where quotations stand; one that stands nowhere is as long, and no chunk holds any of it."""
+        """Yield where quotations are; one that is nowhere counts in full, and no chunk contains any of it."""
         missed = 0
         for target in targets:
             place, size = self.answers.place(target), len(target.quotation)

@@ -1,7 +1,7 @@
-"""Fact prompts: split right answers into facts, and check whether the hits support each fact.
+"""Fact prompts: split correct answers into facts, and check whether the hits support each fact.
 
-Support by a text is the criterion of FActScore (Min et al., EMNLP 2023); the number of facts follows from the length of
-the right answer.
+Support by a text is the criterion of FActScore (Min et al., EMNLP 2023); the number of facts depends on the length of
+the correct answer.
 """
 
 import re
@@ -10,20 +10,20 @@ from collections.abc import Sequence
 from docmill.tasks.model.prompt import Prompt
 
 CHARACTERS_PER_FACT = 250
-"""Characters of a passage for each fact, two or three sentences: more facts repeat each other, fewer leave some out."""
+"""Characters of a passage per fact, two or three sentences: more facts would be repetitive, fewer would miss some."""
 MOST_FACTS = 8
 """Maximum facts of a passage: one long answer must not outweigh all others, and each fact is judged for each ranking.
 """
 LONGEST_PASSAGE = 8000
-"""Characters of a passage to read: four times the length that yields the maximum number of facts."""
+"""Characters of a passage to read: four times the length that gives the maximum number of facts."""
 _LONGEST_FACT = 400
-"""Characters of a fact: a longer line is several of them, or an explanation."""
+"""Characters of a fact: a longer line is several facts, or an explanation."""
 _TOKENS_PER_FACT = 80
-"""Maximum tokens of a fact: one sentence. Fewer cut off the last facts; more cost only if a model says too much."""
+"""Maximum tokens of a fact, one sentence. Fewer would cut off the last facts; more cost only if a model is verbose."""
 _TOKENS_PER_VERDICT = 8
 """Tokens of a line such as "(12) true", with room for other signs around the number."""
 _TOKENS_AROUND_VERDICTS = 16
-"""Tokens for a heading before the verdicts, which models add although it is not asked for."""
+"""Tokens for a heading before the verdicts, which models add unasked."""
 _NUMBER = re.compile(r"^\s*(?:[-*\u2022]|\(?\d{1,2}[.):\]])\s*")
 _VERDICT = re.compile(r"(\d{1,2})\W{1,4}(true|false)\b", re.I)
 _UNSEEN = re.compile(r"[\x00-\x1f\x7f-\x9f]+")
@@ -38,19 +38,19 @@ _ASK_VERDICTS = (
 
 
 def facts_wanted(passage: str) -> int:
-    """Return how many facts to ask for: one for each 250 characters, 8 at most."""
+    """Return how many facts to ask for: one per 250 characters, at most 8."""
     return min(MOST_FACTS, max(1, round(len(passage) / CHARACTERS_PER_FACT)))
 
 
 def fact_prompt(passage: str) -> Prompt:
-    """Return the prompt for the facts of a passage, of which the first 8,000 characters are read."""
+    """Return the prompt for the facts of a passage, reading its first 8,000 characters."""
     count = facts_wanted(passage)
     parts = (_ASK_FACTS.format(count=count), f"Passage:\n{passage[:LONGEST_PASSAGE]}")
     return Prompt(parts, purpose="facts", max_tokens=count * _TOKENS_PER_FACT)
 
 
 def read_facts(reply: str, count: int) -> tuple[str, ...]:
-    """Return the statements of a reply, `count` at most, each one line without its number."""
+    """Return the statements of a reply, at most `count`, each on one line without its number."""
     lines = (" ".join(_UNSEEN.sub(" ", _NUMBER.sub("", line)).split()) for line in reply.splitlines())
     return tuple(dict.fromkeys(line[:_LONGEST_FACT] for line in lines if line))[:count]
 

@@ -1,4 +1,4 @@
-"""Judgement questions: the questions that people's judgements make, and the table in which they are exported."""
+"""Judgement questions: questions made from people's judgements, and the table in which they are exported."""
 
 import csv
 import io
@@ -11,15 +11,16 @@ from docmill.storage.snapshots.read.judging import JudgedPassage, same_passage
 from docmill.tasks.evaluate.questions import Question, Target
 
 SHARE = 0.5
-"""Share of a judged passage that a chunk must hold. It was a whole chunk when it was judged: asked for all of it, every
-other way to split would look worse; asked for little, any chunk that touches it would answer."""
+"""Share of a judged passage that a chunk must contain. The passage was a whole chunk when it was judged: if all of it
+were required, every other way to split would look worse; if only a little were, any chunk that touches it would
+answer."""
 COLUMNS = ("id", "question", "uri", "phrase", "share")
 
 
 def questions_of(passages: Iterable[JudgedPassage]) -> list[Question]:
-    """Return a question for each query with a passage that more people found right than wrong.
+    """Return a question for each query with a passage that more people judged right than wrong.
 
-    Passages that are lost make none. Of judgements about one passage, the shortest quotation is the answer.
+    Lost passages make none. Of several judgements about one passage, the shortest quotation is the answer.
     """
     by_query: dict[str, list[JudgedPassage]] = defaultdict(list)
     for one in passages:
@@ -33,7 +34,7 @@ def questions_of(passages: Iterable[JudgedPassage]) -> list[Question]:
 
 
 def _targets(passages: Sequence[JudgedPassage]) -> Iterator[Target]:
-    # The shortest first: a marked answer stands for the hits around it.
+    # The shortest first, because a marked answer represents the hits around it.
     left = sorted((one for one in passages if one.uri), key=lambda one: (len(one.judgement.quotation), one.uri))
     while left:
         same = [one for one in left if same_passage(left[0], one)]
@@ -42,14 +43,14 @@ def _targets(passages: Sequence[JudgedPassage]) -> Iterator[Target]:
 
 
 def _agreed(same: Sequence[JudgedPassage]) -> Iterator[Target]:
-    """Yield the answer that most of the judgements about one passage agree on, if they do."""
+    """Yield the answer on which most judgements about one passage agree, if they do."""
     right = [one for one in same if one.relevant]
     if 2 * len(right) > len(same):
         yield Target(right[0].uri, right[0].judgement.quotation, share=SHARE)
 
 
 def as_csv(questions: Sequence[Question]) -> str:
-    """Return questions as the table that `docmill evaluate` reads: a row for each answer."""
+    """Return questions as the table that `docmill evaluate` reads, with a row for each answer."""
     text = io.StringIO()
     rows = csv.writer(text, lineterminator="\n")
     rows.writerow(COLUMNS)

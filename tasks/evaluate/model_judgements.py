@@ -20,7 +20,7 @@ from docmill.tasks.model.prompt import Answer, Prompt
 
 _PURPOSE = "judge"
 _MOST = 100
-"""Retrieved sentences in one prompt: a list that a model can number without an error."""
+"""Retrieved sentences in one prompt: a list that a model can number without errors."""
 _YES_TOKENS = 5
 """Tokens of the answer `yes` or `no`, with a sign before and after it."""
 _NUMBERS_TOKENS = 300
@@ -37,7 +37,7 @@ Ask = Callable[[Sequence[Prompt]], Mapping[Prompt, Answer]]
 
 
 def context_precision(found: Mapping[str, Sequence[Hit]], questions: Sequence[Question], ask: Ask) -> dict[str, float]:
-    """Return the context precision by question, without questions that lack a verdict."""
+    """Return the context precision by question, leaving out questions without a verdict."""
     prompts = {q.id: [_useful(q, hit) for hit in found[q.id]] for q in questions}
     answers = ask(list(chain.from_iterable(prompts.values())))
     verdicts = {key: _verdicts(some, answers) for key, some in prompts.items()}
@@ -51,7 +51,7 @@ def _verdicts(prompts: Sequence[Prompt], answers: Mapping[Prompt, Answer]) -> li
 
 
 def average_precision(useful: Sequence[bool]) -> float:
-    """Return the mean of the precisions at the ranks of useful chunks, 0 if there is none."""
+    """Return the mean of the precisions at the ranks of useful chunks, 0 if there are none."""
     ranks = [rank for rank, one in enumerate(useful, start=1) if one]
     return sum(count / rank for count, rank in enumerate(ranks, start=1)) / len(ranks) if ranks else 0.0
 
@@ -68,7 +68,7 @@ def _yes(answer: Answer | None) -> bool | None:
 
 
 def context_relevance(found: Mapping[str, Sequence[Hit]], questions: Sequence[Question], ask: Ask) -> dict[str, float]:
-    """Return the context relevance by question, without questions whose reply is unreadable."""
+    """Return the context relevance by question, leaving out questions whose reply is unreadable."""
     shown = {q.id: _sentences(found[q.id])[:_MOST] for q in questions}
     prompts = {q.id: _needed(q, shown[q.id]) for q in questions if shown[q.id]}
     answers = ask(list(prompts.values()))
@@ -88,7 +88,7 @@ def _needed(question: Question, sentences: Sequence[str]) -> Prompt:
 
 
 def _numbers(answer: Answer | None, most: int) -> set[int] | None:
-    """Return the numbers in a model's answer; None if the reply is not a list of numbers."""
+    """Return the numbers in a model's answer; None if it is not a list of numbers."""
     text = answer.text.strip().strip(".").lower() if answer else ""
     if text == "none":
         return set()

@@ -16,7 +16,7 @@ class Passage(NamedTuple):
 
 
 class Overlap(NamedTuple):
-    """The measures of the retrieved chunks for one question, each from 0 to 1."""
+    """The measures of the chunks retrieved for one question, each from 0 to 1."""
 
     recall: float
     precision: float
@@ -24,11 +24,11 @@ class Overlap(NamedTuple):
 
 
 def overlap(retrieved: Sequence[Passage], references: Sequence[Passage]) -> Overlap:
-    """Return the measures of the chunks retrieved for a question, given its references, at least one.
+    """Return the measures of the chunks retrieved for a question, given at least one reference.
 
     Let N be the length of the union of all intersections of chunks and references. Recall is N over the length of all
-    references. Precision is N over the length of all chunks, with repetitions. IoU is N over the length of all chunks
-    plus that of the parts of references that no chunk contains.
+    references. Precision is N over the length of all chunks, counting repetitions. IoU is N over the length of all
+    chunks plus the parts of references that no chunk contains.
     """
     found = length(shared(retrieved, references))
     wanted = sum(one.end - one.start for one in references)
@@ -41,7 +41,7 @@ def precision_omega(chunks: Iterable[Passage], references: Sequence[Passage]) ->
     """Return the precision of a perfect retrieval: all chunks that intersect a reference.
 
     It is the length of the union of the intersections over that of the union of these chunks and the references. As in
-    the reference implementation, a chunk that merely ends where a reference begins counts as intersecting.
+    the reference implementation, a chunk that merely touches a reference counts as intersecting it.
     """
     touching = [chunk for chunk in chunks if any(_touch(chunk, one) for one in references)]
     return length(shared(touching, references)) / length([*touching, *references])
@@ -64,7 +64,7 @@ def shared(passages: Sequence[Passage], others: Sequence[Passage]) -> list[Passa
 
 
 def length(passages: Iterable[Passage]) -> int:
-    """Return the number of characters that are in at least one passage."""
+    """Return the number of characters in at least one passage."""
     total, document, reached = 0, "", 0
     for one in sorted(passages):
         reached = reached if one.document == document else 0

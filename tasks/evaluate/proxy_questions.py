@@ -1,15 +1,15 @@
-"""Proxy questions: questions made from the documents, for documents without real ones.
+"""Proxy questions: questions made from the documents, for stores without real ones.
 
 | kind | asks with | for |
 |---|---|---|
-| links | the words of a link, a `See also` | the page or section that they lead to, the place of the link hidden |
+| links | the words of a link, a `See also` | the page or section that they lead to, hiding the place of the link |
 | captions | the caption of a table or figure | the table, or the paragraph that refers to the figure |
 | docstrings | the first sentence of a comment | the definition below it |
 | subjects | the subject of a mail | the mails of the thread |
 | headings | a title, a heading, a question of an FAQ | the document, the passage below it, the answer |
 | words | the rarest words of a sentence | the sentence |
 
-The first four are words of people about something else than the words themselves; the last two are not. Real questions
+The first four use people's words about something other than the words themselves; the last two do not. Real questions
 use other words than their answers more often than any of these.
 """
 
@@ -39,12 +39,12 @@ from docmill.tasks.parse.caption_labels import is_caption
 from docmill.tasks.split.parts.captions import bound_captions
 
 _QUOTED = 80
-"""Characters of the passage that answers: a chunk that holds its beginning has found it.
+"""Characters of the passage that answers: a chunk that contains its beginning has found it.
 
-A longer quotation might be cut by chunks, and none would hold it.
+Chunks might cut a longer quotation, and none would contain it.
 """
 _MOST = 2_000
-"""Documents to make questions from: some seconds of reading, and links need the pages that they lead to."""
+"""Documents to make questions from: some seconds of reading, and links need the pages to which they lead."""
 _AT_ONCE = 64
 """Documents whose texts are read at once: a few megabytes."""
 
@@ -58,7 +58,7 @@ class QuestionSource:
 
 
 def read_sources(store: Store, most: int = _MOST) -> list[QuestionSource]:
-    """Return at most `most` documents of a snapshot, chosen by their ids."""
+    """Return at most `most` documents of a snapshot, chosen by id."""
     table = read_table(store.stored, "documents", ["document_id", "uri", "text_key"]).sort_by("document_id")
     rows = table.slice(0, most).to_pylist()
     packs = Packs(store.stored.ensure_packs("texts"))
@@ -72,28 +72,28 @@ def _read(packs: Packs, rows: list[dict[str, str]]) -> Iterator[QuestionSource]:
 
 
 def made(text: str, target: Target, *hidden: Passage) -> Question:
-    """Return a question whose id is made from its content; `hidden` is where it was taken from."""
+    """Return a question whose id is made from its content; `hidden` is the place it was taken from."""
     text = " ".join(text.split())
     return Question(key_of("proxy", text, target.document, target.quotation), text, (target,), hidden=hidden)
 
 
 def quoted(text: str, element: Element) -> str:
-    """Return the first words of an element, as many as are on its first line."""
+    """Return the first words of an element, from its first line only."""
     line = text[element.start_char : element.end_char].strip().split("\n", 1)[0]
     return line if len(line) <= _QUOTED else line[:_QUOTED].rsplit(" ", 1)[0]
 
 
 _FEWEST = 2
-"""Terms of a question: one alone, such as "here" or "documentation", names no page among many."""
+"""Terms that a question must have: a single one, such as "here" or "documentation", identifies no page."""
 _INDEXES = ("index", "readme", "_index")
-"""Names of files that stand for their folder."""
+"""Names of files that represent their folder."""
 _SEE_ALSO = re.compile(r"^\W*see also\b\W*(.+)$", re.IGNORECASE | re.MULTILINE)
 _NAMES = re.compile(r"[,;]|\band\b|\bor\b")
 _BODY = ("paragraph", "list_item", "text", "table", "code", "quote")
 
 
 def links(sources: Sequence[QuestionSource]) -> Iterator[Question]:
-    """Yield a question for each text that leads to one place only, from however many places."""
+    """Yield a question for each text that leads to a single place, from however many places."""
     pages = _Pages(sources)
     leads: dict[str, list[tuple[str, Target, Passage]]] = defaultdict(list)
     for source in sources:
@@ -106,7 +106,7 @@ def links(sources: Sequence[QuestionSource]) -> Iterator[Question]:
 
 
 def _leading(source: QuestionSource, pages: "_Pages") -> Iterator[tuple[str, Target, Passage]]:
-    """Yield the words, the target and the place of each link and of each page that a `See also` names."""
+    """Yield the words, the target and the place of each link, and of each page named by a `See also`."""
     for element in source.parsed.elements:
         place = Passage(source.uri, element.start_char, element.end_char)
         for text, target in chain(_linked(source.uri, element, pages), _see_also(source, element, pages)):
@@ -140,7 +140,7 @@ class _Pages:
         return self._titles.get(name.casefold(), "") if name else ""
 
     def led_to(self, uri: str, url: str) -> Target | None:
-        """Return what a link leads to, or None if that is none of the documents."""
+        """Return the target of a link, or None if it leads to none of the documents."""
         try:
             parts = urlsplit(url)
         except ValueError:
@@ -156,7 +156,7 @@ class _Pages:
         if path.startswith("/"):  # from the root of a site, which may be any folder of the source
             return self._tails.get(_page(path.strip("/")), "")
         beside = _page(normpath(str(PurePosixPath(uri).parent / path)))
-        # Sites serve `a/b.md` as `a/b/`, from where the same link is one folder deeper.
+        # Sites serve `a/b.md` as `a/b/`, from which the same link starts one folder deeper.
         below = _page(normpath(str(PurePosixPath(uri).with_suffix("") / path)))
         return self._paths.get(beside) or self._paths.get(below, "")
 
@@ -172,7 +172,7 @@ class _Pages:
 
 
 def _page(path: str) -> str:
-    """Return a path without the suffix, and without the name of a file that stands for its folder."""
+    """Return a path without its suffix, and without the name of a file that represents its folder."""
     one = PurePosixPath(path)
     bare = one.with_suffix("") if one.name else one
     return str(bare.parent if bare.name.lower() in _INDEXES else bare)
@@ -184,7 +184,7 @@ def _tails(path: str) -> Iterator[str]:
 
 
 def _only(pairs: Iterable[tuple[str, str]]) -> Mapping[str, str]:
-    """Return the values of the keys that have one value only."""
+    """Return the values of the keys that have a single value."""
     found: dict[str, set[str]] = defaultdict(set)
     for key, value in pairs:
         found[key].add(value)
@@ -200,13 +200,13 @@ def _anchor(text: str, heading: Element) -> str:
 _FIRST_SENTENCE = re.compile(r"(.+?[.!?])(?:\s|$)", re.DOTALL)
 _MARKS = re.compile(r"^[ \t]*(?:[*/#;%!-]+)[ \t]?", re.MULTILINE)
 _SHORTEST_COMMENT = 20
-"""Characters of a comment to ask with: shorter ones repeat the name of the definition."""
+"""Characters of a comment to ask with: shorter ones repeat the definition's name."""
 _LONGEST_LINE = 120
-"""Characters of the line of code that answers; a longer one may be cut by chunks."""
+"""Characters of the line of code that answers; chunks may cut a longer one."""
 
 
 def docstrings(sources: Sequence[QuestionSource]) -> Iterator[Question]:
-    """Yield a question for each definition of a source file that has a comment and a body."""
+    """Yield a question for each definition in a source file that has a comment and a body."""
     for source in sources:
         elements = source.parsed.elements
         if len(elements) == 1 and elements[0].kind == "code":
@@ -224,7 +224,7 @@ def _of(source: QuestionSource, language: str) -> Iterator[Question]:
 
 
 def _line(text: str, code: str) -> str:
-    """Return the first line of some code that stands nowhere else in the file, or ""."""
+    """Return the first line of some code that is unique in the file, or ""."""
     lines = (line.strip() for line in code.split("\n"))
     named = (line for line in lines if re.search(r"\w{3}", line) and len(line) <= _LONGEST_LINE)
     return next((line for line in named if text.count(line) == 1), "")
@@ -236,7 +236,7 @@ _SHORTEST = 12
 
 
 def captions(sources: Sequence[QuestionSource]) -> Iterator[Question]:
-    """Yield a question for each caption of a table, and for each whose figure some paragraph refers to."""
+    """Yield a question for each caption of a table, and of each figure to which a paragraph refers."""
     for source in sources:
         text, elements = source.parsed.text, source.parsed.elements
         named = {caption.start_char: table for table, caption in bound_captions(source.parsed).of.items()}
@@ -275,7 +275,7 @@ _PREFIX = re.compile(r"^(?:\s*(?:re|aw|sv|fwd?|wg|tr)\s*(?:\[\d+\])?\s*:)+\s*", 
 
 
 def subjects(sources: Sequence[QuestionSource]) -> Iterator[Question]:
-    """Yield a question for each subject that several mails have, with every mail as an answer."""
+    """Yield a question for each subject that several mails share, with each of them as an answer."""
     threads: dict[str, list[str]] = defaultdict(list)
     for source in sources:
         subject = str(source.parsed.metadata.get("subject") or "")
@@ -289,17 +289,17 @@ def subjects(sources: Sequence[QuestionSource]) -> Iterator[Question]:
 _WORDS = 6
 """Rare words in a question: with fewer, several sentences fit; with more, the question is the sentence itself."""
 _SENTENCE = (40, 400)
-"""Characters of a sentence to ask for. Shorter ones lack six words; longer ones are lists without a stop."""
+"""Characters of a sentence to ask for. Shorter ones lack six words; longer ones are lists without a full stop."""
 _CHARACTERS_PER_QUESTION = 2000
-"""Characters of a document for each sentence to ask for, so that a long document does not dominate."""
+"""Characters of a document per sentence to ask for, so that a long document does not dominate."""
 _LONGEST = 200
 """Characters of a question: a longer heading is a paragraph in bold."""
 
 
 def proxies(sources: Sequence[QuestionSource], most: int, kinds: Sequence[str] = ()) -> list[Question]:
-    """Return at most `most` questions of some kinds, keys of `KINDS`, chosen by their content.
+    """Return at most `most` questions of some kinds, keys of `KINDS`, chosen by content.
 
-    Equal documents always give the same ones. By default, words of people come first, and the other kinds fill up.
+    The same documents always give the same questions. By default, people's words come first, and other kinds fill up.
     """
     if kinds:
         return _chosen(sources, kinds)[:most]
@@ -310,7 +310,7 @@ def proxies(sources: Sequence[QuestionSource], most: int, kinds: Sequence[str] =
 
 
 def _chosen(sources: Sequence[QuestionSource], kinds: Iterable[str]) -> list[Question]:
-    """Return the questions of some kinds in the order of their ids, without those that ask for several places."""
+    """Return the questions of some kinds, ordered by id, without those that ask for several places."""
     found = [one for kind in kinds for one in KINDS[kind](sources)]
     asked = Counter(one.text.casefold() for one in found)
     distinct = (one for one in found if asked[one.text.casefold()] == 1 and _askable(one.text))
@@ -318,7 +318,7 @@ def _chosen(sources: Sequence[QuestionSource], kinds: Iterable[str]) -> list[Que
 
 
 def _askable(text: str) -> bool:
-    """Return whether a search accepts a text, unlike 🎉 and headings as long as a page."""
+    """Return whether a search accepts a text; it refuses 🎉 and headings as long as a page."""
     try:
         check_query(text)
     except QueryError:
@@ -350,13 +350,13 @@ KINDS: dict[str, Callable[[Sequence[QuestionSource]], Iterable[Question]]] = {
     "headings": _headings,
     "words": _words,
 }
-"""What questions can be made of."""
+"""The kinds of questions."""
 BY_PEOPLE = ("links", "captions", "docstrings", "subjects")
-"""Kinds whose questions are words of people about something else."""
+"""Kinds whose questions are people's words about something else."""
 
 
 def _pairs(source: QuestionSource, asks: str, answers: Sequence[str]) -> Iterator[Question]:
-    """Yield a question for each element of one kind that is followed by an element of other kinds."""
+    """Yield a question for each element of one kind that is followed by an element of certain kinds."""
     text, elements = source.parsed.text, source.parsed.elements
     for one, after in pairwise(elements):
         if one.kind == asks and after.kind in answers:
@@ -366,7 +366,7 @@ def _pairs(source: QuestionSource, asks: str, answers: Sequence[str]) -> Iterato
 
 
 def _distinctive(source: QuestionSource, frequency: Counter[str], documents: int) -> Iterator[Question]:
-    """Yield the rarest words of the sentences with the rarest words, at most one for each 2,000 characters."""
+    """Yield the rarest words of the sentences with the rarest words, at most one sentence per 2,000 characters."""
     text = source.parsed.text
     found = []
     for start, end in _sentences(source.parsed):
@@ -377,7 +377,7 @@ def _distinctive(source: QuestionSource, frequency: Counter[str], documents: int
 
 
 def _rarest(sentence: str, frequency: Counter[str], documents: int) -> tuple[float, str] | None:
-    """Return the total rarity of a sentence's rarest words, and these words in order; None for too few words."""
+    """Return the total rarity of a sentence's rarest words, and these words in order; None if there are too few."""
     words = list(dict.fromkeys(word for word in sentence.split() if analyse(word)))
     rare = {word: _rarity(word, frequency, documents) for word in words}
     chosen = sorted(words, key=lambda word: -rare[word])[:_WORDS]

@@ -1,4 +1,4 @@
-"""Question groups: by the document, source, content type or language of their answers, and the worst of a kind.
+"""Question groups: by document, source, content type or language of the answers, and the worst group.
 
 A mean over all questions hides that one source is answered well and another is not.
 """
@@ -16,13 +16,13 @@ from docmill.tasks.evaluate.overlap import Passage
 from docmill.tasks.evaluate.questions import Question
 
 UNKNOWN = ""
-"""The group of questions whose answers the snapshot lacks."""
+"""The group of questions whose answers are not in the snapshot."""
 _NOT_STATED = "not stated"
 
 
 @dataclass(frozen=True, slots=True)
 class WorstGroup:
-    """The group of questions that is answered worst, with its mean, that of all others, and the difference."""
+    """The group of questions that is answered worst: its mean, that of all others, and the difference."""
 
     by: str
     group: str
@@ -33,7 +33,7 @@ class WorstGroup:
     change: Interval
 
     def spelled(self) -> str:
-        """Return it as a text for a person."""
+        """Return it as readable text."""
         change = f"{self.change.mean:+.3f} [{self.change.low:+.3f}, {self.change.high:+.3f}]"
         chance = "" if self.change.high < 0 else ", which may be chance"
         return (
@@ -43,14 +43,14 @@ class WorstGroup:
 
 
 class _Home(NamedTuple):
-    """Where the answer to a question stands; `place` is None if the question names a whole document."""
+    """Where the answer to a question is; `place` is None if the question names a whole document."""
 
     row: DocumentRow
     place: Passage | None
 
 
 def groups_of(answers: Answers, questions: Iterable[Question], by: str) -> dict[str, str]:
-    """Return the group of each question by its id, after its first answer that stands in the snapshot.
+    """Return the group of each question by id, from its first answer that is in the snapshot.
 
     `by` is a key of `DIMENSIONS`.
     """
@@ -87,13 +87,13 @@ DIMENSIONS: dict[str, Callable[[_Home], str]] = {
     "type": _content_type,
     "language": _language,
 }
-"""What questions can be grouped by."""
+"""The properties by which questions can be grouped."""
 
 
 def worst(by: str, measure: str, values: Mapping[str, float], groups: Mapping[str, str]) -> WorstGroup | None:
-    """Return the group with the lowest mean of those with at least 6 questions; None if there are no two groups.
+    """Return the group with the lowest mean of those with at least 6 questions; None if there are not two groups.
 
-    The interval of its difference to all other questions allows for the number of groups that it was chosen among.
+    The interval of its difference from all other questions allows for the number of groups compared.
     """
     members: dict[str, list[float]] = {}
     for key, value in values.items():

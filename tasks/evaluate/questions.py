@@ -25,7 +25,7 @@ from docmill.storage.search.rank.candidates.search_options import check_query
 from docmill.tasks.evaluate.overlap import Passage
 
 _SHOWN = 60
-"""Characters of a wrong line to show in an error: enough to find it, short enough for one line."""
+"""Characters of a wrong line to show in an error: enough to find it, and short enough for one line."""
 _ANSWERS = ("uri", "document", "corpus_id", "phrase", "answer", "references")
 _NO_ANSWER = "no answer; fill in `uri`, `phrase` or both"
 _NO_QUESTION = "no question with an answer; give a table, TREC topics or a BEIR folder"
@@ -53,7 +53,7 @@ class Target:
 class Question:
     """A question and its targets, at least one.
 
-    `place` is where it stands in its file, for a person. A hit that overlaps one of `hidden` does not count: a question
+    `place` is where it is in its file, for messages. A hit that overlaps one of `hidden` does not count: a question
     made from a document's own words would find the place of these words.
     """
 
@@ -65,13 +65,13 @@ class Question:
 
     @property
     def named(self) -> str:
-        """Return how a message names the question."""
+        """Return the question's name for messages."""
         return f"question {self.id} ({self.place})" if self.place else f"question {self.id}"
 
 
 @dataclass(frozen=True, slots=True)
 class LeftOut:
-    """A question that cannot be measured, and why; by `measures` alone, or by any if there are none.
+    """A question that cannot be measured, and why; only `measures` are affected, or all if it is empty.
 
     `refused` says that a search refuses it, whatever the documents are.
     """
@@ -83,17 +83,17 @@ class LeftOut:
     refused: bool = False
 
     def spelled(self) -> str:
-        """Return it as a text for a person."""
+        """Return it as readable text."""
         return f"{self.named}: {self.reason}"
 
 
 def load_questions(path: Path, qrels: Path | None = None) -> list[Question]:
-    """Return the questions of a file or folder in their order.
+    """Return the questions of a file or folder, in order.
 
-    Raises `QueryError` if none can be read, or if no search could answer one.
+    Raise `QueryError` if none can be read, or if one can never be answered by a search.
     """
     found, faults = read_questions(path, qrels)
-    # Whoever collects questions may not know every answer yet.
+    # People who collect questions may not know every answer yet.
     wrong = [one for one in faults if one.reason != _NO_ANSWER]
     if wrong:
         raise QueryError(f"{path}: {wrong[0].spelled()}")
@@ -101,9 +101,9 @@ def load_questions(path: Path, qrels: Path | None = None) -> list[Question]:
 
 
 def read_questions(path: Path, qrels: Path | None = None) -> tuple[list[Question], list[LeftOut]]:
-    """Return the questions of a file or folder in their order, and those that no search could answer.
+    """Return the questions of a file or folder, in order, and those that no search could answer.
 
-    Raises `QueryError` if none can be asked, or if the file is not one of questions.
+    Raise `QueryError` if none can be asked, or if the file does not contain questions.
     """
     try:
         found = list(_load(path, qrels))
@@ -119,7 +119,7 @@ def read_questions(path: Path, qrels: Path | None = None) -> tuple[list[Question
 
 
 def _check_ids(path: Path, found: Iterable[Question | LeftOut]) -> None:
-    # Rankings are kept by id: of two questions with one id, one would be lost.
+    # Rankings are kept by id: of two questions with the same id, one would be lost.
     again = next((key for key, count in Counter(one.id for one in found).items() if count > 1), None)
     if again is not None:
         raise QueryError(f"{path}: {again!r} is the id of two questions; ids must be unique")
@@ -148,15 +148,15 @@ def _load(path: Path, qrels: Path | None) -> Iterator[Question | LeftOut]:
 
 
 def _lines(path: Path) -> Iterator[tuple[str, str]]:
-    """Yield the lines that are not blank, each with its place; U+2028 and the like end none, as in JSON."""
-    # Not by `splitlines`, which knows further ends of lines.
+    """Yield the lines that are not blank, each with its place; U+2028 and the like do not end a line, as in JSON."""
+    # Not by `splitlines`, which splits at further characters.
     lines = text_of(path).replace("\r\n", "\n").replace("\r", "\n").split("\n")
     return ((f"{path} line {number}", line) for number, line in enumerate(lines, start=1) if line.strip())
 
 
 def _beir(folder: Path, qrels: Path | None) -> Iterator[Question]:
     texts = [_beir_query(place, line) for place, line in _lines(folder / "queries.jsonl")]
-    # BEIR's sets have judgements for training as well; results are published for those of the test.
+    # BEIR's sets also have training judgements, but results are published for the test set.
     judged = sorted((folder / "qrels").glob("test*.tsv")) or sorted(folder.glob("qrels/*.tsv"))
     if not (qrels or judged):
         raise QueryError(f"{folder / 'qrels'}: no judgements (*.tsv); give them with --qrels FILE")
@@ -180,7 +180,7 @@ def _trec_topics(path: Path) -> Iterator[tuple[str, str]]:
 
 
 def _judgements(path: Path) -> dict[str, dict[str, Target]]:
-    """Read TREC's `id 0 document grade` or BEIR's `id document grade`; grades of 0 and less are no answers.
+    """Read TREC's `id 0 document grade` or BEIR's `id document grade`; grades of 0 or less are no answers.
 
     If tabs separate the fields, names may contain spaces.
     """
@@ -198,13 +198,13 @@ def _judgements(path: Path) -> dict[str, dict[str, Target]]:
 
 
 def _parts(line: str) -> list[str]:
-    # Names of documents may contain blanks, so tabs are tried first.
+    # Document names may contain blanks, so tabs are tried first.
     tabbed = [part.strip() for part in line.split("\t")]
     return tabbed if len(tabbed) in _JUDGEMENT_LENGTHS else line.split()
 
 
 def _grade(parts: Sequence[str]) -> int | None:
-    """Return the grade of a judgement, or None if these are not its fields."""
+    """Return the grade of a judgement, or None if the fields are not a judgement."""
     try:
         return int(parts[-1]) if len(parts) in _JUDGEMENT_LENGTHS else None
     except ValueError:
@@ -228,7 +228,7 @@ def _table(path: Path) -> Iterator[Question | LeftOut]:
     for number, row in enumerate(rows, start=1):
         one = _table_question(path, row, number)
         before = found.get(one.id)
-        # Rows of one id and one question are its answers.
+        # Rows with the same id and question are its answers.
         if isinstance(one, Question) and isinstance(before, Question) and one.text == before.text:
             found[one.id] = replace(before, targets=(*before.targets, *one.targets))
         else:
@@ -237,7 +237,7 @@ def _table(path: Path) -> Iterator[Question | LeftOut]:
 
 
 def _table_question(path: Path, row: "TableRow", number: int) -> Question | LeftOut:
-    """Return the question of a row, or what keeps the row from being one."""
+    """Return the question of a row, or why the row is none."""
     targets = () if row.fault else tuple(_targets(row.fields, f"{path} {row.place}"))
     one = Question(row.fields.get("id") or str(number), row.fields["question"], targets, row.place)
     if row.fault:
@@ -262,7 +262,7 @@ def _targets(fields: Mapping[str, str], place: str) -> Iterator[Target]:
 
 
 def _share(fields: Mapping[str, str], place: str) -> float:
-    """Return how much of its quotation an answer asks a chunk to have."""
+    """Return how much of an answer's quotation a chunk must have."""
     text = fields.get("share", "").strip() or "1"
     try:
         share = float(text.replace(",", "."))
@@ -275,7 +275,7 @@ def _share(fields: Mapping[str, str], place: str) -> float:
 
 WORKBOOKS = (".xlsx", ".xlsm", ".xlsb", ".xls", ".ods")
 _SEPARATORS = (",", ";", "\t")
-"""Between two fields. Excel writes semicolons where a comma is the decimal sign."""
+"""Field separators. Excel writes semicolons where a comma is the decimal sign."""
 _FIELD_LIMIT = 10_000_000
 """Maximum characters of a CSV field: a passage may be as long as a document, and Python's limit is 131,072."""
 _UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
@@ -283,9 +283,9 @@ _ASKS = "question"
 
 
 class TableRow(NamedTuple):
-    """A row below the header: its place in the file, for a person, and its fields by the name of the column.
+    """A row below the header: its place in the file, for messages, and its fields by column name.
 
-    `fault` says why the fields cannot be told apart, or is "".
+    `fault` says why the fields cannot be distinguished, or is "".
     """
 
     place: str
@@ -294,10 +294,10 @@ class TableRow(NamedTuple):
 
 
 def rows_of(path: Path) -> tuple[list[str], Iterator[TableRow]]:
-    """Return the names of the columns, in lower case, and the rows of a table; rows without a value are left out.
+    """Return the column names, in lower case, and the rows of a table; rows without a value are left out.
 
-    A file is read as it was saved: separated by commas, semicolons or tabs, in UTF-8 or in the UTF-16 of Excel's
-    "Unicode text". Raises `QueryError` if the file cannot be read as a table.
+    A file may be separated by commas, semicolons or tabs, in UTF-8 or in the UTF-16 of Excel's "Unicode text". Raise
+    `QueryError` if it cannot be read as a table.
     """
     lines = _sheet(path) if path.suffix.lower() in WORKBOOKS else _lines_of(path, text_of(path))
     _, header = next(lines, ("", []))
@@ -311,7 +311,7 @@ def has_questions(path: Path) -> bool:
 
 
 def text_of(path: Path) -> str:
-    """Return the text of a file with its line ends, without a byte order mark; raise `QueryError` if it is none."""
+    """Return the text of a file with its line ends, without a byte order mark; raise `QueryError` if it is no text."""
     data = path.read_bytes()
     coding = "utf-16" if data.startswith(_UTF_16) else "utf-8-sig"
     try:
@@ -332,7 +332,7 @@ def _row(place: str, names: Sequence[str], cells: Sequence[str]) -> TableRow:
 
 
 def _separator(text: str) -> str:
-    """Return what separates the fields: with it, a column is named `question`."""
+    """Return the field separator: the one with which a column is named `question`."""
     return next((one for one in _SEPARATORS if _ASKS in _names(text, one)), _SEPARATORS[0])
 
 
@@ -356,7 +356,7 @@ def _lines_of(path: Path, text: str) -> Iterator[tuple[str, list[str]]]:
 
 
 def _sheet(path: Path) -> Iterator[tuple[str, list[str]]]:
-    """Yield the rows of the first sheet of a workbook with a column `question`, else of the first one."""
+    """Yield the rows of the first sheet of a workbook that has a column `question`, else of the first sheet."""
     from python_calamine import CalamineError, load_workbook
 
     data = path.read_bytes()
@@ -380,5 +380,5 @@ def _asks(rows: Sequence[tuple[str, Sequence[str]]]) -> bool:
 
 
 def _cell(value: object) -> str:
-    """Return a cell as text; every number of a workbook is a float, and an id is a whole one."""
+    """Return a cell as text; every number in a workbook is a float, but an id is an integer."""
     return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)

@@ -1,7 +1,7 @@
 """Retrieval measures of the hits of a search, computed by ir_measures.
 
-If a target is a quotation, the first chunk that contains it answers it; else the best chunk of a document represents
-the document.
+If a target is a quotation, the first chunk that contains it answers it; otherwise the best chunk of a document
+represents the document.
 """
 
 import ast
@@ -29,7 +29,7 @@ Values = dict[str, dict[str, float]]
 
 
 class RankedHit(NamedTuple):
-    """An id of a ranking, its rank from 1, and the chunk that put it there, without its text."""
+    """An id in a ranking, its rank from 1, and the chunk that put it there, without its text."""
 
     key: str
     rank: int
@@ -40,7 +40,7 @@ class RankedHit(NamedTuple):
 
 
 def ranked(question: Question, hits: Sequence[Hit]) -> list[str]:
-    """Return the ids of `ranked_hits`."""
+    """Return only the ids of `ranked_hits`."""
     return [one.key for one in ranked_hits(question, hits)]
 
 
@@ -62,16 +62,16 @@ def ranked_hits(question: Question, hits: Sequence[Hit]) -> list[RankedHit]:
 
 
 def answers(hit: Hit, target: Target) -> bool:
-    """Return whether a chunk is in the target's document and holds its quotation."""
+    """Return whether a chunk is in the target's document and contains its quotation."""
     at_home = not target.document or target.document in names_of(hit.uri)
     return at_home and (not target.quotation or holds(hit.text, target))
 
 
 def holds(text: str, target: Target) -> bool:
-    """Return whether a chunk's text has as much of a target's quotation as the target asks for, ignoring white space.
+    """Return whether a chunk's text has as much of a target's quotation as required, ignoring white space.
 
-    A chunk that is mostly part of the quotation holds it, too: a judged passage is a whole chunk of its time, and
-    smaller chunks would else never answer.
+    A chunk that is mostly part of the quotation also counts: a judged passage is a whole chunk of its time, and smaller
+    chunks could otherwise never answer.
     """
     if flat(target.quotation) in flat(text):
         return True
@@ -80,13 +80,13 @@ def holds(text: str, target: Target) -> bool:
 
 
 def names_of(uri: str) -> tuple[str, str, str]:
-    """Return the names of a document: its uri, without folders, and without its suffix as well."""
+    """Return the names of a document: its uri, its file name, and that without the suffix."""
     path = PurePosixPath(uri)
     return uri, path.name, path.stem
 
 
 def is_target(key: str) -> bool:
-    """Return whether an id of a ranking is that of a target, and not of another document or chunk."""
+    """Return whether an id in a ranking is a target's rather than that of another document or chunk."""
     return bool(re.fullmatch(rf"{_TARGET}\d+", key))
 
 
@@ -130,7 +130,7 @@ def measure_of(name: str) -> "Measure":
         found = _parsed(name)
     except (ValueError, KeyError, SyntaxError) as error:
         raise ConfigError(f"measure {name!r} is unknown{hint}") from error
-    try:  # the library reports other mistakes only when it computes, and crashes on a cutoff of 0
+    try:  # the library reports other mistakes only on computing, and crashes on a cutoff of 0
         found.validate_params()  # type: ignore[no-untyped-call]
         if found.params.get("cutoff", 1) < 1:
             raise ValueError("its cutoff must be at least 1")
@@ -142,9 +142,9 @@ def measure_of(name: str) -> "Measure":
 
 
 def _parsed(name: str) -> "Measure":
-    """Return the measure that a name such as `nDCG(dcg='exp-log2')@10` spells.
+    """Return the measure for a name such as `nDCG(dcg='exp-log2')@10`.
 
-    `parse_measure` of ir_measures reads the same, with classes of `ast` that Python 3.14 no longer has.
+    `parse_measure` of ir_measures does the same, but uses classes of `ast` that Python 3.14 no longer has.
     """
     from ir_measures import measures
 
@@ -163,8 +163,8 @@ def _parsed(name: str) -> "Measure":
 def run_file(questions: Iterable[Question], rankings: Mapping[str, Ranked], tag: str) -> str:
     """Return rankings as a TREC run file: `query Q0 document rank score tag`.
 
-    A document that is an answer has its name in the question, so that it matches the qrels; a passage is `target-0`,
-    `target-1` ... in the order of the question's targets. White space in a name, which would split it, is `%20`.
+    A document that is an answer has its name from the question, so that it matches the qrels; a passage is `target-0`,
+    `target-1` ... in the order of the question's targets. White space in a name, which would split it, becomes `%20`.
     """
     names = {(one.id, key): target.document for one in questions for key, target in _named(one).items()}
     return "".join(

@@ -1,1 +1,1 @@
-"""A language model behind one small interface: prompts in, text and usage out, each prompt paid for once."""
+"""A language model behind a small interface: prompts in, text and usage out, each prompt paid for once."""

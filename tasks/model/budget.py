@@ -20,7 +20,7 @@ _FALLBACK = {"cached": "input", "written": "input"}
 class Budget:
     """The maximum calls and cost of a run; None is no limit. `prices` are for a million tokens.
 
-    Prices are of `input`, `cached`, `written` and `output`; `cached` and `written` default to `input`.
+    There are prices of `input`, `cached`, `written` and `output`; `cached` and `written` default to `input`.
     """
 
     prices: Mapping[Any, float] = field(default_factory=dict)
@@ -42,7 +42,7 @@ class Budget:
 
 
 class Purse:
-    """What a run may still spend, on all its models together; without `max_cost` it pays for everything."""
+    """What a run may still spend on all its models together; without `max_cost`, it pays for everything."""
 
     def __init__(self, max_cost: float | None) -> None:
         self._max_cost = max_cost
@@ -50,7 +50,7 @@ class Purse:
         self._money = 0.0
 
     def reserve(self, cost: float) -> bool:
-        """Return whether a cost is within the limit, and reserve it."""
+        """Return whether a cost is within the limit; if so, reserve it."""
         with self._lock:
             if self._max_cost is not None and self._money + cost > self._max_cost:
                 return False
@@ -68,7 +68,7 @@ _sharing = threading.Lock()
 
 
 def purse_of(run: str, max_cost: float | None) -> Purse:
-    """Return the purse that the models of a run share in this process."""
+    """Return the purse that a run's models share in this process."""
     with _sharing:
         return _purses.setdefault(run, Purse(max_cost))
 
@@ -80,7 +80,7 @@ def forget_purse(run: str) -> None:
 
 
 class BudgetTracker:
-    """The remainder of a budget during a run; used from several threads."""
+    """What is left of a budget during a run; used from several threads."""
 
     def __init__(self, budget: Budget, purse: Purse | None = None) -> None:
         self._budget = budget
@@ -89,7 +89,7 @@ class BudgetTracker:
         self._calls = 0
 
     def admit(self, prompt: Prompt) -> bool:
-        """Return whether a call is within the budget, and reserve its estimated maximum cost."""
+        """Return whether a call is within the budget; if so, reserve its estimated maximum cost."""
         most = self._budget.max_calls
         with self._lock:
             if (most is not None and self._calls >= most) or not self._purse.reserve(self._expected(prompt)):
@@ -106,9 +106,9 @@ class BudgetTracker:
 
 
 class Forecast:
-    """The maximum cost of a run's prompts: answers of full length, and no accidental cache hits.
+    """The maximum cost of a run's prompts, assuming answers of full length and no accidental cache hits.
 
-    Only parts marked for caching count as cached, from the second prompt on, if they are long enough.
+    Only parts marked for caching count as cached, from the second prompt on, and if they are long enough.
     """
 
     def __init__(self, provider: str) -> None:
@@ -116,7 +116,7 @@ class Forecast:
         self._seen: set[tuple[str, ...]] = set()
 
     def usage(self, prompt: Prompt) -> Usage:
-        """Return the tokens that a prompt will cost when it is asked after those before it."""
+        """Return the tokens that a prompt will cost when it is asked after the previous ones."""
         shared = prompt.parts[:-1]
         size = sum(map(estimate, shared))
         if not self._marks or size < LEAST_CACHED:

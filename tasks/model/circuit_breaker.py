@@ -1,4 +1,4 @@
-"""Circuit breaker: calls of a model that fails again and again pause for a while."""
+"""Circuit breaker: calls of a model that keeps failing pause for a while."""
 
 import threading
 import time
@@ -8,13 +8,13 @@ from docmill.storage.errors import Transient
 from docmill.tasks.model.completion import Model, Reply, SentPicture
 
 FAILURES = 3
-"""Failures in a row before calls pause: each was retried by its client, so three are no bad luck."""
+"""Failures in a row before calls pause: the client has retried each, so three are no accident."""
 
 
 PAUSE_S = 60.0
 """Seconds without a call: providers count their limits by the minute.
 
-With a longer pause, a short outage costs more answers.
+With a longer pause, a short outage would cost more answers.
 """
 
 

@@ -1,11 +1,11 @@
-"""Client: a run's access to its language model; answers are stored, and no prompt is paid for twice.
+"""Client: a run's access to its language model; answers are stored, so that no prompt is paid for twice.
 
 One client serves contexts, cuts, summaries, expanded queries, facts and judgements:
 
     with ModelClient(ModelAccess(model, open_folder("store"))) as client:
         answers = client.ask([Prompt(("Say it in other words.", question), purpose="expand", max_tokens=60)])
 
-Prompts are sent in an order in which a provider can cache their common prefix.
+Prompts are sent in an order that lets a provider cache their common prefix.
 """
 
 import os
@@ -34,7 +34,7 @@ class CallSchedule:
     """Hands prompts to several threads, in order.
 
     Of the prompts with the same prefix (all parts but the last), the first goes alone; the others follow once it is
-    answered, before any later ones.
+    answered, before any later prompts.
     """
 
     def __init__(self, prompts: Sequence[Prompt]) -> None:
@@ -49,7 +49,7 @@ class CallSchedule:
         self._changed = threading.Condition()
 
     def take(self) -> tuple[int, Prompt] | None:
-        """Return the next prompt and its index; wait while none may start, return None when none is left."""
+        """Return the next prompt and its index; wait while none may start, and return None when none is left."""
         with self._changed:
             self._changed.wait_for(lambda: self._ready or self._left == 0)
             if not self._ready:
@@ -75,9 +75,9 @@ class CallSchedule:
 
 @dataclass(frozen=True, slots=True)
 class ModelAccess:
-    """How to call a model: which one, the store for its answers (none without `root`), and the budget.
+    """How to call a model: which one, the store for its answers (none without `folder`), and the budget.
 
-    `run` names the run in the ledger of costs. Without `calls`, the calls are only counted. `refresh` asks again for
+    `run` names the run in the ledger of costs. Without `calls`, calls are only counted. `refresh` asks again for
     answers that are stale or unusable.
     """
 
@@ -91,7 +91,7 @@ class ModelAccess:
 
 @dataclass(frozen=True, slots=True)
 class Spent:
-    """The calls made, or planned, by purpose, and the number of prompts left unasked by the budget."""
+    """The calls made or planned, by purpose, and the number of prompts that the budget left unasked."""
 
     costs: tuple[CostRow, ...] = ()
     left: int = 0
@@ -108,7 +108,7 @@ class ModelClient:
     def __init__(self, asking: ModelAccess, purse: Purse | None = None) -> None:
         self._asking = asking
         self._lock = threading.Lock()
-        # Each call of `ask` has threads of its own; the provider's limit is on all of them together.
+        # Each call of `ask` has its own threads; the provider's limit applies to all of them together.
         self._slots = threading.BoundedSemaphore(asking.model.max_concurrency)
         self._purse = BudgetTracker(asking.budget, purse)
         self._fresh: dict[str, Answer] = {}
@@ -131,10 +131,10 @@ class ModelClient:
         self.close()
 
     def ask(self, prompts: Sequence[Prompt], pictures: Pictures = no_pictures) -> dict[Prompt, Answer]:
-        """Return the answers by prompt, without those whose call fails or exceeds the budget.
+        """Return the answers by prompt, without those whose call failed or exceeded the budget.
 
-        `pictures` finds those that prompts show.
-        Raises `ConfigError` if the client is not installed, or its key is missing or was refused.
+        `pictures` finds the pictures of prompts. Raise `ConfigError` if the client is not installed, or if its key is
+        missing or was refused.
         """
         keys = {prompt: self._key(prompt) for prompt in prompts}
         kept = self._kept(list(keys.values()))
@@ -191,7 +191,7 @@ class ModelClient:
         return {row["key"]: Answer(row["text"], row["basis"]) for row in rows}
 
     def _due(self, keys: Mapping[Prompt, str], kept: Mapping[str, Answer]) -> dict[str, Prompt]:
-        """Return the prompts, by key, that this client has neither asked nor counted and that lack a good answer."""
+        """Return the prompts, by key, that lack a good answer and that this client has neither asked nor counted."""
         new = {key: prompt for prompt, key in keys.items() if key not in self._fresh and key not in self._counted}
         return {key: prompt for key, prompt in new.items() if self._is_due(prompt, kept.get(key))}
 
@@ -213,11 +213,11 @@ class ModelClient:
     def _call_all(self, prompts: Sequence[Prompt], pictures: Pictures) -> None:
         turns, threads = CallSchedule(prompts), min(self._asking.model.max_concurrency, len(prompts))
         with self._lock:
-            # Under the lock, as two threads that load a client at once would make two, with a pool of connections each.
+            # Under the lock, because two threads at once would load two clients, each with a connection pool.
             model = self._model
         with self._idle:
             self._running.append(turns)
-            # `close` has stopped those that it knew; this one was not among them.
+            # `close` has stopped the schedules that it knew; this one was not among them.
             if self._closed:
                 turns.stop()
         try:
@@ -234,7 +234,7 @@ class ModelClient:
             number, prompt = turn
             try:
                 self._call(model, prompt, pictures)
-            # A refused key or an interrupt ends all: every further call would fail the same way, or cost money.
+            # A refused key or an interrupt stops everything: further calls would fail in the same way, or cost money.
             except BaseException:
                 turns.stop()
                 raise
@@ -242,7 +242,7 @@ class ModelClient:
                 turns.done(number)
 
     def _call(self, model: Model, prompt: Prompt, pictures: Pictures) -> None:
-        # Before the slot: what the budget refuses must not wait behind calls that it pays for.
+        # Before taking a slot, so that what the budget refuses need not wait behind calls that it pays for.
         if not self._purse.admit(prompt):
             with self._lock:
                 self._left.add(self._key(prompt))
@@ -250,11 +250,11 @@ class ModelClient:
         with self._slots:
             reply = _reply(model, prompt, pictures)
         usage = reply.usage if isinstance(reply, Reply) else Usage()
-        # The budget had reserved the most that the prompt may cost; what was not used is free again.
+        # The budget had reserved the most that the prompt may cost; the unused part is free again.
         self._purse.settle(prompt, usage)
         entry = self._entry(prompt, usage)
         if isinstance(reply, Reply):
-            # An unusable answer is kept, too, as an empty one: it was paid for, and only `refresh` asks again.
+            # An unusable answer is also kept, as an empty one: it was paid for, and only `refresh` asks again.
             text = reply.text if reply.whole or (reply.cut and prompt.partly) else ""
             reason = "" if text.strip() else _refusal(reply)
             entry = replace(entry, key=self._key(prompt), text=text, basis=prompt.basis, reason=reason)
@@ -263,7 +263,7 @@ class ModelClient:
         self._keep(entry)
 
     def _keep(self, entry: PaidCall) -> None:
-        """Save an answer, or a failure."""
+        """Save an answer or a failure."""
         if self._journal is not None:
             self._journal.add(entry)
         with self._lock:

@@ -1,4 +1,4 @@
-"""Completion: the interface to a language model, whoever provides it."""
+"""Completion: the interface to a language model, whatever its provider."""
 
 import warnings
 from base64 import b64encode
@@ -55,7 +55,7 @@ class Usage:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """The reply of a model; `whole` is False if the model refused or the token limit truncated it (`cut`).
+    """The reply of a model; `whole` is False if the model refused or the token limit truncated the reply (`cut`).
 
     `ending` is the provider's word for why it ended, such as `content_filter`.
     """
@@ -68,7 +68,7 @@ class Reply:
 
 
 class SentPicture(NamedTuple):
-    """A picture as it is sent: its type, such as `image/png`, and its file in base64."""
+    """A picture to send: its type, such as `image/png`, and its file in base64."""
 
     media_type: str
     encoded: str
@@ -82,21 +82,21 @@ class Model(Protocol):
 
         A picture comes before all parts.
 
-        Raises `Transient` if a retry may help, `ConfigError` for an invalid key or model, and `Terminal` for a refused
+        Raise `Transient` if a retry may help, `ConfigError` for an invalid key or model, and `Terminal` for a refused
         prompt. No message contains a key or the prompt.
         """
         ...
 
 
 LONGEST_SIDE = 1024
-"""Pixels of a side. Providers shrink larger pictures to between 768 and 1,568, and charge by the pixel; the words of a
-chart that fills a page can still be read."""
-_MOST_BYTES = 3_500_000  # of a file that is sent as it is: Anthropic takes 5 MB in base64, a third more than the file
-_QUALITY = 90  # of a JPEG: at less, small letters blur
+"""Pixels of the longest side. Providers shrink larger pictures to between 768 and 1,568, and charge by the pixel; the
+words of a full-page chart remain legible."""
+_MOST_BYTES = 3_500_000  # of a file sent unchanged: Anthropic accepts 5 MB in base64, a third more than the file
+_QUALITY = 90  # of a JPEG: below it, small letters blur
 
 
 def sent(picture: KeptPicture | None) -> SentPicture:
-    """Return a picture as it is sent; raise `Terminal` if there is none, or if it cannot be read."""
+    """Return a picture in the form to send; raise `Terminal` if there is none, or if it cannot be read."""
     if picture is None:
         raise Terminal("the picture is not in the store; see: docmill verify")
     data, media_type = picture.data, picture.media_type
@@ -110,12 +110,12 @@ def _shrunk(picture: KeptPicture) -> bytes:
 
     written = BytesIO()
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # what Pillow remarks on sizes, which were checked when the picture was kept
+        warnings.simplefilter("ignore")  # Pillow warns of sizes, which were checked when the picture was kept
         try:
             image = Image.open(BytesIO(picture.data)).convert("RGBA")
             image.thumbnail((LONGEST_SIDE, LONGEST_SIDE))
             white = Image.new("RGBA", image.size, "white")
             Image.alpha_composite(white, image).convert("RGB").save(written, "JPEG", quality=_QUALITY)
-        except Exception as error:  # Pillow raises whatever a damaged file leads its decoders to
+        except Exception as error:  # a damaged file can make Pillow's decoders raise anything
             raise Terminal(f"picture {picture.key} cannot be read: {error}") from error
     return written.getvalue()

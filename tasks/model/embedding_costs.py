@@ -1,4 +1,4 @@
-"""Embedding costs: what a run pays for vectors by API, out of the purse and in the ledger of its language model."""
+"""Embedding costs: what a run pays for vectors from an API, from its purse and in its language model's ledger."""
 
 import threading
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ PURPOSE = "embedding"
 class Payment:
     """Who pays for the vectors of a run: its name in the ledger, the model, the price of a million tokens, the limit.
 
-    A `max_cost` of None is no limit; it holds for the language model of the run, too. `purpose` is its word there.
+    A `max_cost` of None is no limit; the limit also covers the run's language model. `purpose` is the entry's name.
     """
 
     folder: StoreFolder
@@ -43,13 +43,13 @@ class EmbeddingPayer:
         self.reached = False
 
     def admit(self, tokens: int) -> None:
-        """Reserve the cost of a request; raise `BudgetReached` if it is beyond what is left."""
+        """Reserve the cost of a request; raise `BudgetReached` if it exceeds what is left."""
         if not self._purse.reserve(self._payment.money(tokens)):
             self.reached = True
             raise BudgetReached("the texts left to embed would cost more than --max-cost; run again to go on")
 
     def settle(self, reserved: int, used: int) -> None:
-        """Write down a request that was answered: the tokens reserved for it, and those that the server counted."""
+        """Record an answered request: the tokens reserved for it, and those that the server counted."""
         money = self._payment.money(used)
         self._purse.settle(self._payment.money(reserved), money)
         entry = PaidCall(self._payment.purpose, input=used, money=money, answered=True)
@@ -59,16 +59,16 @@ class EmbeddingPayer:
 
     @property
     def spent(self) -> Spent:
-        """Return what was spent up to now."""
+        """Return what was spent so far."""
         with self._lock:
             return Spent(tuple(costs_of(self._payment.run, self._payment.model, self._entries)))
 
     def note(self) -> None:
-        """Write the note of which the next commit makes a row of `costs`."""
+        """Write the note from which the next commit makes a row of `costs`."""
         self._journal.note()
 
     def close(self) -> None:
-        """End the journal; its note stays for the next commit."""
+        """Close the journal; its note stays for the next commit."""
         self._journal.close()
 
 
@@ -77,7 +77,7 @@ _sharing = threading.Lock()
 
 
 def payer_of(payment: Payment | None) -> EmbeddingPayer | None:
-    """Return the payer that all steps of a run share in this process; None for a model that costs nothing."""
+    """Return the payer that all steps of a run share in this process; None for a free model."""
     if payment is None:
         return None
     with _sharing:
@@ -88,7 +88,7 @@ def payer_of(payment: Payment | None) -> EmbeddingPayer | None:
 
 
 def close_payer(run: str) -> None:
-    """End the payers of a run and their purse, if a step has opened them."""
+    """Close the payers of a run and their purse, if a step has opened them."""
     with _sharing:
         payers = [_payers.pop(own) for own in [*_payers] if own[0] == run]
     for payer in payers:

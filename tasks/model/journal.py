@@ -1,4 +1,4 @@
-"""Journal: each answer is written to disk as soon as it is paid for; the end of a run turns it into a pack.
+"""Journal: each answer is written to disk as soon as it is paid for; at the end of a run, it becomes a pack.
 
 ```
 cache/replies/<run>.jsonl     the journal of a running ingest, locked by its process
@@ -6,7 +6,7 @@ cache/replies/<run>.parquet   a pack of answers, found by key
 cache/costs/<run>.json        their cost, until a snapshot's table `costs` has it
 ```
 
-These files are separate from those of snapshots: a run that fails, or is killed, keeps what it paid for.
+These files are separate from those of snapshots: a run that fails or is killed keeps what it paid for.
 """
 
 import fcntl
@@ -30,7 +30,7 @@ SHARED = "replies"
 """Where an object store has the packs of all its machines; see `docmill.storage.remote.objects.shared_files`."""
 
 _MONEY_DECIMALS = 9
-"""Of a sum of prices of single tokens, each some millionths: fewer lose them, more show rounding errors."""
+"""Of a sum of prices of single tokens, each some millionths: fewer would lose them, more would show rounding errors."""
 _COLUMNS = pa.schema([("key", pa.string()), ("text", pa.string()), ("basis", pa.string())])
 
 
@@ -39,7 +39,7 @@ class PaidCall:
     """One call: the key of its answer, the answer, and its cost. A failed call has no key and is not `answered`.
 
     An `answered` call without a key has an answer that is kept elsewhere, as vectors are. `reason` says why a call has
-    no answer, or none that can be used.
+    no usable answer.
     """
 
     purpose: str
@@ -56,7 +56,7 @@ class PaidCall:
 
 
 class Journal:
-    """The paid calls of one run, written by several threads; `of` tells it from another journal of the run."""
+    """The paid calls of one run, written by several threads; `of` distinguishes several journals of a run."""
 
     def __init__(self, root: Path, run: str, model: str, of: str = "") -> None:
         self._path = root / REPLIES / f"{run}{of}.jsonl"
@@ -75,7 +75,7 @@ class Journal:
             self._noted = False
 
     def note(self) -> None:
-        """Write the note of the cost up to now, of which a commit makes rows."""
+        """Write the note of the cost so far, from which a commit makes rows."""
         with self._lock:
             if self._file is not None:
                 _note(self._path, list(_lines(self._path)))
@@ -91,14 +91,14 @@ class Journal:
     def _open(self) -> IO[str]:
         self._path.parent.mkdir(parents=True, exist_ok=True)
         file = self._path.open("a", encoding="utf-8")
-        # The kernel frees it with the process, so `recover` can tell a killed run from one at work.
+        # The kernel frees the lock with the process, so `recover` can distinguish killed runs from active ones.
         fcntl.flock(file, fcntl.LOCK_EX)
         self._write(file, self._head)
         return file
 
     def _write(self, file: IO[str], line: Any) -> None:
         file.write(json.dumps(line) + "\n")
-        # Each line at once: a call that is paid for must outlive a kill of this process.
+        # Flush each line at once: a paid call must survive a kill of this process.
         file.flush()
 
 
@@ -114,10 +114,10 @@ def recover(root: Path) -> None:
 
 
 def fold(path: Path, noted: bool = False) -> None:
-    """Write the pack and the costs of a journal, unless these are `noted` already, and remove it; idempotent."""
+    """Write the pack and the costs of a journal, unless these are already `noted`, and remove it; idempotent."""
     lines = list(_lines(path))
     if lines:
-        # Costs first, and the journal last: whatever fails between is done again from the journal.
+        # Costs first and the journal last: whatever fails in between is redone from the journal.
         entries = [PaidCall(**line) for line in lines[1:]] if noted else _note(path, lines)
         _write_pack(path.with_suffix(".parquet"), [entry for entry in entries if entry.key])
     path.unlink()
@@ -136,7 +136,7 @@ def _lines(path: Path) -> Iterator[dict[str, Any]]:
         try:
             yield json.loads(line)
         except ValueError:
-            # The process died over this line; the call that it was about is lost, and nothing after it was written.
+            # The process died while writing this line; that call is lost, and nothing follows it.
             return
 
 

@@ -10,7 +10,7 @@ from docmill.tasks.model.journal import COSTS, recover
 
 
 def pending(root: Path) -> list[Path]:
-    """Return the notes of costs that no snapshot has; first fold the journals of killed runs."""
+    """Return the notes of costs that are in no snapshot; first fold the journals of killed runs."""
     recover(root)
     return sorted((root / COSTS).glob("[!.]*.json"))
 

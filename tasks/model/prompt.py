@@ -12,25 +12,25 @@ With more, every chunk that is asked about costs more; with less, fewer document
 window_tokens` sets another number.
 """
 Pictures = Callable[[str], KeptPicture | None]
-"""Returns the picture of a key, or None if there is none."""
+"""Returns the picture with a key, or None."""
 LONGEST_REPLY = 2048
-"""Maximum tokens of a reply by default. Fewer cut answers off; for more, a budget reserves too much."""
+"""Maximum tokens of a reply by default. Fewer would cut answers off; with more, a budget would reserve too much."""
 PICTURE_TOKENS = 2600
-"""Estimated tokens of a picture of `sent_picture.LONGEST_SIDE` squared. Anthropic counts one for 750 pixels, 1,400, and
-OpenAI one for 32 x 32 pixels, 1,024, times up to 2.46; a model that counts more may exceed a budget by one call."""
+"""Estimated tokens of a picture of `sent_picture.LONGEST_SIDE` squared. Anthropic counts one per 750 pixels, 1,400, and
+OpenAI one per 32 x 32 pixels, 1,024, times up to 2.46; a model that counts more may exceed a budget by one call."""
 _BYTES_PER_TOKEN = 4
-"""OpenAI's rule of thumb for English. It counts bytes here, as a character of another script takes more tokens."""
+"""OpenAI's rule of thumb for English. It counts bytes here, because characters of other scripts take more tokens."""
 
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
     """One call: its parts, shared prefix first, and the maximum tokens of its answer.
 
-    The answer is stored under `about`, or under the parts if that is empty: text whose edits an answer should survive
+    The answer is stored under `about`, or under the parts if that is empty. Text whose edits an answer should survive
     is only in the parts. `basis` is the key of that text, and an answer with another basis is stale. `purpose` is its
     name in the ledger of costs. A prompt that takes `partly` can use a truncated answer. `picture` is the key of the
-    picture that it shows, "" for none; its parts follow the picture. One `by_ocr` is for no model: OCR reads its
-    picture, in which there may be no word.
+    picture that it shows, "" for none; its parts follow the picture. A prompt `by_ocr` goes to no model: OCR reads its
+    picture and may find no words.
     """
 
     parts: tuple[str, ...]
@@ -49,7 +49,7 @@ class Prompt:
 
     @property
     def tokens(self) -> int:
-        """Return the estimated tokens of its input: one for four bytes, and those of a picture."""
+        """Return the estimated tokens of its input: one per four bytes, and those of a picture."""
         return sum(map(estimate, self.parts)) + (PICTURE_TOKENS if self.picture else 0)
 
 
@@ -67,5 +67,5 @@ class Answer:
 
 
 def no_pictures(_: str) -> KeptPicture | None:
-    """Return that there is no picture."""
+    """Return None: there are no pictures."""
     return None

@@ -1,6 +1,6 @@
 """Providers: the client of each, behind a circuit breaker.
 
-`openai` is a model behind OpenAI's chat completions, on their servers or on any compatible server; `anthropic` is one
+`openai` is a model behind OpenAI's chat completions, on their servers or any compatible server; `anthropic` is one
 behind Anthropic's API, where the shared prefix of prompts is marked for caching.
 """
 
@@ -18,7 +18,7 @@ OPENAI_KEY = "OPENAI_API_KEY"
 
 
 class Chat:
-    """A `Model` by the official `openai` client; your own server (`base_url`) needs no key."""
+    """A `Model` using the official `openai` client; your own server (`base_url`) needs no key."""
 
     def __init__(self, options: ModelOptions) -> None:
         with extra("openai", "[model] provider openai"):
@@ -66,7 +66,7 @@ ANTHROPIC_KEY = "ANTHROPIC_API_KEY"
 
 
 class Messages:
-    """A `Model` by the official `anthropic` client."""
+    """A `Model` using the official `anthropic` client."""
 
     def __init__(self, options: ModelOptions) -> None:
         with extra("anthropic", "[model] provider anthropic"):
@@ -81,7 +81,7 @@ class Messages:
         )
 
     def complete(self, parts: Sequence[str], max_tokens: int, picture: SentPicture | None = None) -> Reply:
-        """Return the reply; every part but the last is a block, cached up to the last such block."""
+        """Return the reply; every part but the last is a block, and is cached up to the last such block."""
         blocks: list[Any] = [{"type": "text", "text": part} for part in parts]
         if len(blocks) > 1:
             blocks[-2]["cache_control"] = {"type": "ephemeral"}

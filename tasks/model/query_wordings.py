@@ -37,7 +37,7 @@ class Rewriter:
 
 
 def _reason(spent: Spent) -> str:
-    """Return why a model that was asked gave no wording."""
+    """Return why a model gave no wording."""
     if spent.left:
         return "the budget of the language model is spent"
     said = "; ".join(row.reason for row in spent.costs if row.reason)
