@@ -1,19 +1,19 @@
-"""Archive options: limits for opening an archive, and the account of what was used."""
+"""Archive options: limits for opening an archive, and an account of what was used."""
 
 from dataclasses import dataclass, field
 
 from docmill.storage.errors import ConfigError, Rejected
 
-_SMALL_BYTES = 20_000_000  # unpacked: harmless, and small texts of one repeated line do compress a thousandfold
+_SMALL_BYTES = 20_000_000  # unpacked: harmless, and small texts of one repeated line may compress a thousandfold
 
 
 @dataclass(frozen=True, slots=True)
 class ArchiveOptions:
-    """Limits of one outermost archive with everything nested in it, and the passwords to try.
+    """Limits for an outermost archive with everything nested in it, and the passwords to try.
 
     `members` and `total_bytes` are counted over all levels, `ratio` (unpacked to packed bytes) for each archive.
-    `depth` is the maximum number of levels, `member_bytes` the maximum size of a member. With `pictures`, those that a
-    mail shows in its text are files of it, too: they have no text but by OCR.
+    `depth` is the maximum number of levels, `member_bytes` the maximum size of a member. With `pictures`, the pictures
+    that a mail shows in its text are members, too; only OCR gives them text.
     """
 
     members: int = 10_000
@@ -35,7 +35,7 @@ class OverLimit(Rejected):
 
 
 class OverRatio(Rejected):
-    """One archive unpacks to too many bytes for its size."""
+    """An archive unpacks to too many bytes for its size."""
 
 
 class Account:

@@ -1,4 +1,4 @@
-"""Contents: the members of a container, as a listing returns them, and whether those of a folder were unpacked."""
+"""Contents: the members of a container, as a listing returns them, and why members were not unpacked."""
 
 import json
 from dataclasses import dataclass
@@ -13,11 +13,11 @@ Place = tuple[int, ...]
 
 @dataclass(frozen=True, slots=True)
 class ContainedFile:
-    """One file in a container, at any depth.
+    """A file in a container, at any depth.
 
-    `place` holds the indexes of the containers on the way to it, then its own. `name` is its path, `parent` that of the
-    innermost container, empty for the outermost. `reason` says why it cannot be used. A `skipped` one is reported, but
-    could not be a document: a link, for example, or a file that another one replaces.
+    `place` has the indexes of the containers that lead to it, then its own. `name` is its path, `parent` that of the
+    innermost container, empty for the outermost. `reason` says why it cannot be used. A `skipped` file is reported, but
+    could not be a document: for example a link, or a file that another one replaces.
     """
 
     place: Place
@@ -32,7 +32,7 @@ class ContainedFile:
 
 @dataclass(frozen=True, slots=True)
 class Contents:
-    """The contents of a file. `kind` is that of `Opened`, or "" if the file holds no files."""
+    """The contents of a file. `kind` is as in `Opened`, or "" if the file contains no others."""
 
     kind: str
     entries: tuple[ContainedFile, ...] = ()
@@ -46,7 +46,7 @@ def unlisted(kind: str, why: Rejected) -> Contents:
 
 
 DONE = "done.json"
-"""The file that marks the end of an unpacking: an empty list, or the reason and message of its failure."""
+"""The file that marks the end of an unpacking: an empty list, or the reason and message of a failure."""
 
 
 def why_missing(member: Path) -> Rejected:

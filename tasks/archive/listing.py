@@ -1,6 +1,6 @@
 """Listing: the members of a container, at any depth, as paths and content hashes.
 
-This runs in a worker process, the only place where archives are read.
+This runs in worker processes, the only place where archives are read.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -37,7 +37,7 @@ def _list(container: Container, depth: int, account: Account) -> Contents:
             return _judged(found.kind, _last_of_each_name(_entries(found, depth, account)))
     except Exception as error:
         if isinstance(error, OverLimit) and depth > 1:
-            raise  # a limit of the outermost archive rejects that one
+            raise  # a limit of the outermost archive rejects that archive
         return _failed(kind or may_hold(container.name, container.head()), explained(error))
 
 
@@ -61,18 +61,18 @@ def _judged(kind: str, entries: tuple[ContainedFile, ...]) -> Contents:
     files = [entry for entry in entries if not entry.skipped]
     if kind not in KEPT and not files:
         return Contents(kind, entries, "empty", "the archive holds no file")
-    # One reject that names the password, and not one for each of its files.
+    # One reject that asks for the password, instead of one for each file.
     if files and all(entry.reason == "encrypted" for entry in files):
         return Contents(kind, (), "encrypted", files[0].message)
     return Contents(kind, entries)
 
 
 def _last_of_each_name(entries: Iterable[ContainedFile]) -> tuple[ContainedFile, ...]:
-    """Keep what unpacking would leave: the last of several files with one name."""
+    """Keep what unpacking would leave: the last of several files with the same name."""
     kept: dict[str, ContainedFile] = {}
     told = []
     for entry in entries:
-        if entry.skipped:  # such as one that an inner archive has told of, whose last of that name is to stay
+        if entry.skipped:  # for example reported by an inner archive, which keeps the last file of that name
             told.append(entry)
             continue
         if before := kept.pop(entry.name, None):
@@ -83,7 +83,7 @@ def _last_of_each_name(entries: Iterable[ContainedFile]) -> tuple[ContainedFile,
 
 def _entries(found: Opened, depth: int, account: Account) -> Iterator[ContainedFile]:
     for number, member in enumerate(found.members):
-        # Skipped ones count, too: a million links are as long to list as a million files.
+        # Skipped members count, too: listing a million links takes as long as listing a million files.
         account.member()
         if member.skip:
             yield ContainedFile((number,), shown(member.name), reason="special", message=member.skip, skipped=True)
@@ -105,13 +105,13 @@ def _ends_listing(error: Exception, found: Opened) -> bool:
     """Return whether an error in one member affects its whole archive."""
     if isinstance(error, OverLimit | OverRatio):
         return True
-    # Where members are compressed together, as in tar.gz, nothing behind the damage can be read.
+    # If members are compressed together, as in tar.gz, nothing after the damage can be read.
     return not found.apart and not isinstance(error, Rejected)
 
 
 def _with_inner(entry: ContainedFile, data: bytes, depth: int, account: Account) -> Iterator[ContainedFile]:
-    """Yield a file; the members instead, if it is an archive itself; or both, if it is a document."""
-    # One account for all depths: a bomb is one whether its parts lie beside or within each other.
+    """Yield a file, or its members if it is an archive, or both if it is a document."""
+    # One account for all depths: a bomb is one whether its parts are side by side or nested.
     inner = _list(Container(entry.name, data), depth + 1, account)
     if inner.reason:
         yield replace(entry, reason=inner.reason, message=inner.message)
@@ -134,7 +134,7 @@ def explained(error: Exception) -> Rejected:
         return Rejected("memory", "unpacking needs more memory than allowed")
     if isinstance(error, NotImplementedError):
         return Rejected("unsupported", f"unsupported compression: {_said(error)}")
-    if isinstance(error, OSError) and error.errno:  # of the system; what libraries raise of bad data has no number
+    if isinstance(error, OSError) and error.errno:  # from the system; errors for bad data have no number
         return Rejected("unreadable", error.strerror or str(error))
     return Rejected("corrupt", f"the archive is damaged: {_said(error)}")
 

@@ -6,15 +6,15 @@ from docmill.storage.errors import Rejected
 from docmill.storage.name_grammar import fault, steps
 
 UNSAFE_PATH = "unsafe_path"
-"""The reason of names that lead out of their archive, or that no file could have."""
-_MAX_SHOWN = 200  # characters of a rejected name in a message: enough to find the member by
-_DRIVE = re.compile(r"[A-Za-z]:")  # archives alone come from systems with drives, and with backslashes between folders
+"""The reason for names that lead out of their archive, or that no file could have."""
+_MAX_SHOWN = 200  # characters of a rejected name in a message: enough to find the member
+_DRIVE = re.compile(r"[A-Za-z]:")  # only archives come from systems with drives, and with backslashes between folders
 _COMPRESSED = re.compile(r"\.(?:gz|bz2|xz|lzma|zst|z)$", re.IGNORECASE)
 _BUNDLED = re.compile(r"\.(?:tgz|tbz2?|txz|tzst)$", re.IGNORECASE)
 
 
 def inner_path(name: str) -> str:
-    """Return the path of a member below its archive: with forward slashes, without empty steps and dots.
+    """Return the path of a member within its archive, with forward slashes, and without empty parts and dots.
 
     Raise Rejected `unsafe_path` for a name that leads outside, or that no file could have.
     """
@@ -31,7 +31,7 @@ def shown(name: str) -> str:
 
 
 def uncompressed(name: str) -> str:
-    """Return the name of the file in a compressed one: `notes.txt` for `notes.txt.gz`."""
+    """Return the name of the file in a compressed file: `notes.txt` for `notes.txt.gz`."""
     base = name.rsplit("/", 1)[-1]
     return _COMPRESSED.sub("", _BUNDLED.sub(".tar", base)) or base
 

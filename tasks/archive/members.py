@@ -1,4 +1,4 @@
-"""Members: the files in an archive, in its own order, each read in pieces."""
+"""Members: the files in an archive, in archive order, each read in pieces."""
 
 import stat
 import tarfile
@@ -14,11 +14,11 @@ from docmill.tasks.archive import zip_aes
 from docmill.tasks.archive.archive_options import Share
 
 _UTF8 = 0x800  # the flag of a member whose name is in UTF-8
-_SAMPLE = 20_000  # bytes of names for guessing an encoding: more take longer and are no surer
+_SAMPLE = 20_000  # bytes of names for guessing an encoding: more take longer and give no better guess
 
 
 def readable_names(infos: Sequence[zipfile.ZipInfo]) -> list[str]:
-    """Return the names of members; those without a stated encoding are all decoded in the one that fits them all.
+    """Return the names of members; names without a stated encoding are all decoded in one that fits them all.
 
     UTF-8 is tried first, then an encoding detected from all names, then code page 437, the format's own.
     """
@@ -51,7 +51,7 @@ def _reads(names: list[bytes], encoding: str) -> bool:
         return False
 
 
-_PIECE = 1 << 20  # bytes read at once, and so the most by which a limit is exceeded
+_PIECE = 1 << 20  # bytes read at once, and so the most by which a limit can be exceeded
 _LOCAL_HEADER = 30  # bytes before a zip member's name, the minimum distance to the next header
 _ENCRYPTED = 0x1  # the lowest of a zip member's flags
 _MODE = 16  # bits below the Unix mode in a zip member's external attributes
@@ -60,10 +60,10 @@ _DAMAGED = tuple(getattr(tarfile, f"{how}HeaderError") for how in ("Invalid", "T
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """One file of an archive, with its name in the archive.
+    """A file of an archive, with its name in the archive.
 
-    `read` yields its content, which is counted. Call it before asking for the next member: a tar archive is read only
-    once. `skip` says what the member is if it is not a file.
+    `read` yields its content and counts it. Call it before asking for the next member, because a tar archive is read
+    only once. `skip` says what the member is if it is not a file.
     """
 
     name: str
@@ -86,7 +86,7 @@ def _is_folder(info: zipfile.ZipInfo) -> bool:
 
 
 def _check_overlaps(infos: list[zipfile.ZipInfo]) -> None:
-    """Raise if an archive uses the same bytes for several members, which allows a bomb of any ratio."""
+    """Raise if an archive uses the same bytes for several members, which would allow a bomb of any ratio."""
     end = 0
     for info in sorted(infos, key=lambda info: info.header_offset):
         if info.header_offset < end:
@@ -113,22 +113,22 @@ def _read_zip(archive: zipfile.ZipFile, info: zipfile.ZipInfo, share: Share) -> 
 def _decrypted(archive: zipfile.ZipFile, info: zipfile.ZipInfo, share: Share) -> bytes:
     """Return a member opened by the first password that fits.
 
-    A wrong one passes the format's own check one time in 256; then only the checksum reveals it.
+    A wrong password passes the format's own check one time in 256; then only the checksum reveals it.
     """
     for password in share.options.passwords:
         try:
             with archive.open(info, pwd=password.encode()) as file:
                 return joined(_pieces(file, share), share.options.member_bytes)
-        # The library has no error of its own for a wrong password; each of these may be one.
+        # The library has no specific error for a wrong password; each of these may mean one.
         except (RuntimeError, zipfile.BadZipFile, zlib.error, EOFError):
             continue
     raise Rejected("encrypted", "no password in [parse.passwords] opens it")
 
 
 def tar_members(stream: BinaryIO, share: Share) -> Iterator[Member]:
-    """Yield the files of a tar archive, which is read once, from beginning to end."""
+    """Yield the files of a tar archive, which is read once, from start to end."""
     counted = cast(BinaryIO, Counted(stream, share))
-    # "r|" never seeks: a compressed archive is unpacked once, and its bytes are counted once.
+    # "r|" never seeks, so a compressed archive is unpacked once, and its bytes are counted once.
     with tarfile.open(fileobj=counted, mode="r|", tarinfo=_Header, errorlevel=1) as archive:
         for info in archive:
             if not info.isdir():
@@ -138,12 +138,12 @@ def tar_members(stream: BinaryIO, share: Share) -> Iterator[Member]:
 
 def _read_tar(archive: tarfile.TarFile, info: tarfile.TarInfo, share: Share) -> Iterator[bytes]:
     file = cast(BinaryIO, archive.extractfile(info))
-    # The packed bytes of a file were counted as they were read; holes are made here.
+    # The packed bytes of a file were counted on reading; holes are created here.
     yield from _pieces(file, share) if info.issparse() else iter(partial(file.read, _PIECE), b"")
 
 
 class _Header(tarfile.TarInfo):
-    """A header that must be complete: `tarfile` silently takes a damaged or missing one for the end of the archive."""
+    """A header that must be complete: `tarfile` would take a damaged or missing one for the end of the archive."""
 
     @classmethod
     def fromtarfile(cls, archive: tarfile.TarFile) -> Self:
@@ -154,7 +154,7 @@ class _Header(tarfile.TarInfo):
 
 
 class Counted:
-    """A stream whose bytes are counted as they are read."""
+    """A stream that counts its bytes as they are read."""
 
     def __init__(self, stream: BinaryIO, share: Share) -> None:
         self._stream = stream
@@ -174,10 +174,10 @@ def one_member(name: str, stream: BinaryIO, share: Share) -> Iterator[Member]:
 
 def mail_members(data: bytes, mail_format: str, share: Share) -> Iterator[Member]:
     """Yield the attachments of a mail."""
-    from docmill.tasks.parse.mail.messages import attachments  # a twentieth of the modules of a run, for mails alone
+    from docmill.tasks.parse.mail.messages import attachments  # a twentieth of a run's modules, only for mails
 
     for name, content in attachments(data, mail_format, share.options.total_bytes, share.options.pictures):
-        # Counted although they are in memory already: attachments of attachments add up.
+        # Counted although they are already in memory, because attachments of attachments add up.
         share.take(len(content))
         yield Member(name, partial(iter, (content,)))
 
@@ -193,7 +193,7 @@ def _counted(pieces: Iterator[bytes], share: Share) -> Iterator[bytes]:
 
 
 def joined(pieces: Iterable[bytes], most: int) -> bytes:
-    """Return pieces as one; raise Rejected if they have more than `most` bytes."""
+    """Return pieces joined; raise Rejected if they have more than `most` bytes."""
     kept, size = [], 0
     for piece in pieces:
         size += len(piece)

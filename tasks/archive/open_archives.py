@@ -1,6 +1,6 @@
 """Open archives: from a file, or the bytes of a nested one, to its members.
 
-Documents of Office and PDFs are opened for the files that they hold.
+Office documents and PDFs are opened for the files embedded in them.
 """
 
 import bz2
@@ -27,25 +27,25 @@ from docmill.tasks.parse.signatures import binary_kind, kind_of_zip
 from docmill.tasks.paths.local_file import LocalFile
 
 PDF_SIGN = b"/EmbeddedFile"
-"""What a PDF with attachments has in plain sight: a file is a stream of its own, and its dictionary is not packed."""
+"""Text that a PDF with attachments always has uncompressed: a file is a separate stream with a plain dictionary."""
 _EMBEDDED = re.compile(r"(?:word|ppt|xl)/embeddings/[^/]+")
 _CHART = re.compile(r"\w+/charts/_rels/[^/]+\.rels")
 _CHART_DATA = re.compile(rb"embeddings/([^\"'/]+)[\"']")
 _MAX_RELATIONS = 65_536  # bytes: a chart has a handful, of some hundred bytes each
 _OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 _NATIVE = "\x01Ole10Native"
-_HEADER = 6  # bytes of sizes and flags before the names in it
+_HEADER = 6  # bytes of sizes and flags before the names
 _FLAGS = 4
 _COUNT = 4
 
 
 def holds_embedded(archive: zipfile.ZipFile) -> bool:
-    """Return whether a document of Office has files in it that may be documents."""
+    """Return whether an Office document has embedded files that may be documents."""
     return any(_EMBEDDED.fullmatch(name) for name in archive.namelist())
 
 
 def office_members(archive: zipfile.ZipFile, share: Share) -> Iterator[Member]:
-    """Yield the files embedded in a document of Office; the data of its charts is a part of the document."""
+    """Yield the files embedded in an Office document; the data of charts are part of the document itself."""
     charts = {name for path in archive.namelist() if _CHART.fullmatch(path) for name in _chart_data(archive, path)}
     for member in zip_members(archive, share):
         name = PurePosixPath(member.name).name
@@ -57,7 +57,7 @@ def office_members(archive: zipfile.ZipFile, share: Share) -> Iterator[Member]:
 
 def pdf_members(data: bytes, share: Share) -> Iterator[Member]:
     """Yield the files attached to a PDF."""
-    from docmill.tasks.parse.pdf.pdf_file import open_pdf  # a tenth of the modules of a run
+    from docmill.tasks.parse.pdf.pdf_file import open_pdf  # a tenth of a run's modules
 
     document = open_pdf(data, share.options.passwords)
     try:
@@ -69,7 +69,7 @@ def pdf_members(data: bytes, share: Share) -> Iterator[Member]:
 
 
 def _attached(attached: object, share: Share) -> Iterator[bytes]:
-    content = bytes(attached.get_data())  # type: ignore[attr-defined]  # of pypdfium2, which has no types
+    content = bytes(attached.get_data())  # type: ignore[attr-defined]  # pypdfium2 has no types
     share.take(len(content))
     yield content
 
@@ -80,13 +80,13 @@ def _chart_data(archive: zipfile.ZipFile, path: str) -> list[str]:
 
 
 def _unwrapped(name: str, member: Member, share: Share) -> Member | None:
-    """Return an embedded file as itself, without the container of OLE around it; None if it is no document."""
+    """Return an embedded file without the OLE container around it; None if it is no document."""
     if not name.endswith(".bin"):
         return Member(name, member.read, member.skip)
     try:
         named, content = _packaged(joined(member.read(), share.options.member_bytes))
     except (Rejected, OSError):
-        return Member(name, member.read, member.skip)  # whose reading says why
+        return Member(name, member.read, member.skip)  # reading it gives the reason
     kind = binary_kind(content)
     if not named:
         if kind not in FORMATS:
@@ -96,7 +96,7 @@ def _unwrapped(name: str, member: Member, share: Share) -> Member | None:
 
 
 def _packaged(data: bytes) -> tuple[str, bytes]:
-    """Return the name, which may be empty, and the content of an object of OLE."""
+    """Return the name, which may be empty, and the content of an OLE object."""
     import olefile
 
     if not data.startswith(_OLE):
@@ -109,7 +109,7 @@ def _packaged(data: bytes) -> tuple[str, bytes]:
 
 
 def _native(stream: bytes) -> tuple[str, bytes]:
-    """Return the name and content of a packaged file: two names, the path it had, and the file, each after its size."""
+    """Return the name and content of a packaged file: two names, its old path, and the file, each after its size."""
     label, _, rest = stream[_HEADER:].partition(b"\0")
     path, _, rest = rest.partition(b"\0")
     name, rest = re.split(r"[\\/]", (label or path).decode("latin-1"))[-1], rest[_FLAGS:]
@@ -124,7 +124,7 @@ MAIL_FORMATS = ("eml", "msg", "mbox", "emlx", "pst")
 
 @dataclass(frozen=True, slots=True)
 class Container:
-    """A file that may hold others: on disk, or as bytes if it is nested in another one."""
+    """A file that may contain others: on disk, or as bytes if it is nested in another file."""
 
     name: str
     content: LocalFile | bytes
@@ -152,7 +152,7 @@ class Container:
 class Opened:
     """A container's kind ("archive", "compressed", "mail" or "document") and its members.
 
-    They are `apart` if a damaged one leaves the others readable, as in a zip archive but not in a tar.
+    They are `apart` if a damaged member leaves the others readable, as in a zip archive but not in a tar.
     """
 
     kind: str
@@ -162,9 +162,9 @@ class Opened:
 
 @contextmanager
 def opened(container: Container, share: Share) -> Iterator[Opened | None]:
-    """Open a container; yield None for a file that is not one, such as a document in a zip-based format."""
+    """Open a container; yield None for any other file, such as a document in a zip-based format."""
     head = container.head()
-    # By its beginning first: most files are no containers, and need not be read for that.
+    # Check its beginning first: most files are no containers, and need not be read for that.
     held = may_hold(container.name, head)
     with ExitStack() as stack:
         stream = stack.enter_context(container.open())
@@ -176,7 +176,7 @@ def opened(container: Container, share: Share) -> Iterator[Opened | None]:
             yield None
         elif how := packing(head):
             content = stack.enter_context(_unpacked(stream, how))
-            is_tarred = is_tar(content.read(HEAD_BYTES))  # some streams cannot seek back: open it once more
+            is_tarred = is_tar(content.read(HEAD_BYTES))  # some streams cannot seek back, so it is opened once more
             again = stack.enter_context(_unpacked(stack.enter_context(container.open()), how))
             yield _compressed(container.name, again, is_tarred, share)
         elif is_tar(head):
@@ -186,7 +186,7 @@ def opened(container: Container, share: Share) -> Iterator[Opened | None]:
 
 
 def _mail(container: Container, share: Share) -> Opened | None:
-    # It has to be read whole to be judged; as a document it is refused for its size, too.
+    # It must be read whole to be judged; as a document it would be rejected for its size, too.
     if container.size > share.options.member_bytes:
         return None
     data = container.read()
@@ -228,7 +228,7 @@ def _unpacked(stream: BinaryIO, how: str) -> BinaryIO:
     if how == "zst":
         import pyarrow as pa
 
-        # Python has no module for it before 3.14, and pyarrow is here anyway.
+        # Python has no module for it before 3.14, and pyarrow is installed anyway.
         return cast(BinaryIO, pa.CompressedInputStream(pa.PythonFile(stream, "r"), "zstd"))
     if how == "gz":
         return cast(BinaryIO, gzip.GzipFile(fileobj=stream))

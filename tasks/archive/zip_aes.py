@@ -12,18 +12,18 @@ import numpy as np
 from docmill.storage.errors import Rejected
 
 METHOD = 99  # the compression method of a zip member that means AES
-_EXTRA = 0x9901  # the id of the extra field with the strength and the compression method underneath
+_EXTRA = 0x9901  # the id of the extra field with the strength and the actual compression method
 _EXTRA_HEAD = struct.Struct("<2H")  # of any extra field: its id, its size
 _EXTRA_BODY = struct.Struct("<4xBH")  # version (2 bytes), vendor (2 bytes), strength, compression method
 _KEY_BYTES = {1: 16, 2: 24, 3: 32}  # by strength; a salt is half as long
 _METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 _ROUNDS = 1000  # of PBKDF2, as specified
-_CHECK_BYTES = 2  # after the salt; they detect most wrong passwords
+_CHECK_BYTES = 2  # after the salt; they reveal most wrong passwords
 _SEAL_BYTES = 10  # at the end, of an HMAC over the encrypted data
 _BLOCK = 16  # bytes of an AES block
-_PIECE = 1 << 20  # bytes inflated at once, and so the most by which a limit is exceeded
+_PIECE = 1 << 20  # bytes inflated at once, and so the most by which a limit can be exceeded
 _LOCAL_HEADER = 30  # bytes of a member's header before its name and its extra fields
-_LENGTHS = 26  # the offset in it of the lengths of those two
+_LENGTHS = 26  # the offset in it of the lengths of these two
 
 
 def read_aes(archive: zipfile.ZipFile, info: zipfile.ZipInfo, passwords: tuple[str, ...]) -> Iterator[bytes]:
@@ -68,9 +68,9 @@ def _raw(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> bytes:
 
 
 def _deciphered(secret: bytes, key: bytes) -> bytes:
-    """Return the plain text: counter mode, with a counter from 1 in little-endian order.
+    """Return the plain text, decrypted in counter mode with a little-endian counter from 1.
 
-    Libraries only have big-endian counters, so it is encrypted here block by block.
+    Libraries only have big-endian counters, so the key stream is made here block by block.
     """
     from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 

@@ -1,1 +1,1 @@
-"""Counting: the number of tokens of a text, computed once a document."""
+"""Counting: the number of tokens of texts, computed once per document."""

@@ -1,6 +1,6 @@
 """Character kinds: the role of each character for a BERT-like tokenizer, which separates punctuation.
 
-The runs between white space and signs are looked up; a sign is always one token.
+Runs between white space and signs are looked up; a sign is always one token.
 """
 
 import re
@@ -12,20 +12,20 @@ import numpy as np
 SPACES = frozenset(
     " \t\n\r\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u2028\u2029\u202f\u205f\u3000"
 )
-"""White space for every tokenizer here."""
+"""White space for every tokenizer supported here."""
 FALSE_SPACE = re.compile(r"[\x0b\x0c\x1c-\x1f\x85]")
-"""White space for Python, but dropped by BERT, which joins the text on both sides."""
+"""White space for Python, but dropped by BERT, which then joins the text on both sides."""
 DROPPED = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
 """The ASCII characters that BERT drops."""
 _FALSE_SPACES = "\x0b\x0c\x1c\x1d\x1e\x1f\x85"
 STOPS = frozenset(",;:.!?/")
-"""The signs at which long words are cut."""
+"""Signs at which long words are cut."""
 
 SPACE, RUN, SIGN, STOP, WIDE = range(5)
 """Kinds of characters; from SIGN on, each is a token. WIDE ones, such as ideographs, are written without spaces."""
 _DASHES_AND_QUOTES = range(0x2010, 0x2028)
 _WIDE = (*range(0x4E00, 0xA000), *map(ord, "\u3001\u3002\uff01\uff0c\uff1a\uff1b\uff1f"))
-_BEYOND = 0xFFFF  # no character; stands for all that are not in the table
+_BEYOND = 0xFFFF  # not a character; represents all that are not in the table
 
 Kinds = np.ndarray[Any, np.dtype[np.uint8]]
 
@@ -49,7 +49,7 @@ _ASCII_FOLDED = _ASCII_RUNS.lower()
 
 
 def kinds_and_runs(text: str, fold: bool) -> tuple[Kinds, list[str]]:
-    """Return the kind of each character, and the runs; those of an ASCII text are in lower case if `fold`."""
+    """Return the kind of each character, and the runs; `fold` lower-cases the runs of ASCII text."""
     if any(false in text for false in _FALSE_SPACES):
         text = FALSE_SPACE.sub("\x01", text)
     if text.isascii():

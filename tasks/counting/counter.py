@@ -1,7 +1,7 @@
-"""Counter: exact token counts of texts; with a tokenizer that separates words, each distinct run is counted once.
+"""Counter: exact token counts of texts; if the tokenizer separates words, each distinct run is counted once.
 
-Plain letters and digits are passed to the tokenizer's model alone (Wu et al., "Google's Neural Machine Translation
-System", 2016), in a quarter of the time of the whole tokenizer, which counts text that it would normalize first.
+Plain letters and digits go only to the tokenizer's model (Wu et al., "Google's Neural Machine Translation System",
+2016). That takes a quarter of the time of the whole tokenizer, which counts text that it would normalize first.
 """
 
 import json
@@ -16,7 +16,7 @@ from tokenizers import Tokenizer
 from docmill.tasks.counting.character_kinds import DROPPED, SPACES, STOPS
 
 _AT_ONCE = 10_000
-"""Runs that are tokenized as one text, so that its tokens need little memory."""
+"""Runs that are tokenized as one text, so that their tokens need little memory."""
 
 
 class Runs(dict[str, int]):
@@ -30,7 +30,7 @@ class Runs(dict[str, int]):
         self.forget()
 
     def forget(self) -> None:
-        """Forget all but the words of the vocabulary."""
+        """Forget everything except the words of the vocabulary."""
         self.clear()
         self.update(dict.fromkeys(self._words, 1), **{"": 0})
 
@@ -43,7 +43,7 @@ class Runs(dict[str, int]):
         return self[run]
 
     def learn(self, runs: Collection[str]) -> None:
-        """Count the runs that are not ASCII in one tokenization, which is twice as fast as one each."""
+        """Count the runs that are not ASCII in one tokenization, twice as fast as one by one."""
         self._tokenize(sorted({run for run in runs if not run.isascii() and run not in self}))
 
     def _tokenize(self, runs: Sequence[str]) -> None:
@@ -56,11 +56,11 @@ class Runs(dict[str, int]):
 
 
 _LONG_TEXT = 1 << 16
-"""Characters from which a text is tokenized whole: its runs would fill the cache with words used once."""
+"""Characters from which a text is tokenized whole: its runs would fill the cache with words used only once."""
 _MAX_KNOWN = 200_000
-"""Runs to cache before all are forgotten: some tens of megabytes. Fewer count common words again."""
+"""Runs to cache before all are forgotten: some tens of megabytes. With fewer, common words are counted again."""
 _TOKENIZERS = 4
-"""Counters that a process keeps: the embedding model's, one to measure sizes by, and the same of another store."""
+"""Counters that a process keeps: the embedding model's, one to measure sizes, and the same for another store."""
 _PARTS = re.compile(r"[A-Za-z0-9]+|[^A-Za-z0-9\s]")
 
 Counts = np.ndarray[Any, np.dtype[np.int64]]
@@ -69,9 +69,9 @@ Counts = np.ndarray[Any, np.dtype[np.int64]]
 class Counter:
     """Exact token counts by one tokenizer, which must not be changed afterwards.
 
-    `local` means that white space and signs separate tokens: the count of a text is the sum over its runs and signs,
-    unless it contains one of `added`, such as "[SEP]". `folds` means that case does not matter. `special` is how many
-    tokens the model adds to a text; no other count here includes them.
+    `local` says that white space and signs separate tokens: the count of a text is then the sum over its runs and
+    signs, unless it contains one of `added`, such as "[SEP]". `folds` says that case does not matter. `special` is how
+    many tokens the model adds to a text; no other count here includes them.
     """
 
     def __init__(self, tokenizer: Tokenizer) -> None:
@@ -114,7 +114,7 @@ def counter_of(tokenizer: Tokenizer) -> Counter:
 
 
 def _is_local(parts: Mapping[str, Any]) -> bool:
-    """Return whether a tokenizer separates words as BERT's does, and no added token reaches beyond its word."""
+    """Return whether a tokenizer separates words as BERT's does, and no added token extends beyond its word."""
     kinds = [(parts.get(name) or {}).get("type") for name in ("normalizer", "pre_tokenizer", "model")]
     if kinds != ["BertNormalizer", "BertPreTokenizer", "WordPiece"]:
         return False

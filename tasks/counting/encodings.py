@@ -1,7 +1,7 @@
-"""Encodings: tokenizers that measure the sizes of chunks in place of the embedding model's own.
+"""Encodings: tokenizers that measure chunk sizes instead of the embedding model's own.
 
-An encoding is a `tokenizer.json`, or one of tiktoken whose file is on this machine: nothing is downloaded. A tiktoken
-encoding is converted to a `tokenizer.json` once, in the user's cache, which the worker processes read.
+An encoding is a `tokenizer.json`, or a tiktoken encoding whose file is on this machine: nothing is downloaded. A
+tiktoken encoding is converted to a `tokenizer.json` once, in the user's cache, from which worker processes read it.
 """
 
 import base64
@@ -28,7 +28,7 @@ PATTERNS = {
     "o200k_base": rf"[^\r\n\p{{L}}\p{{N}}]?{_UPPER}*{_LOWER}+{_SHORT}?"
     rf"|[^\r\n\p{{L}}\p{{N}}]?{_UPPER}+{_LOWER}*{_SHORT}?|\p{{N}}{{1,3}}| ?[^\s\p{{L}}\p{{N}}]+[\r\n/]*|{_REST}",
 }
-"""How each encoding splits a text before it looks up tokens; source: tiktoken's openai_public."""
+"""How each encoding splits a text before looking up tokens; source: tiktoken's openai_public."""
 
 
 def counting_folder(name: str) -> str:
@@ -43,7 +43,7 @@ def counting_folder(name: str) -> str:
 
 
 def _ranks_file(name: str) -> Path:
-    """Return the path of tiktoken's copy of an encoding, which is named after the hash of its URL."""
+    """Return the path of tiktoken's copy of an encoding, which is named by the hash of its URL."""
     chosen = os.environ.get("TIKTOKEN_CACHE_DIR") or os.environ.get("DATA_GYM_CACHE_DIR")
     folder = Path(chosen) if chosen else Path(tempfile.gettempdir()) / "data-gym-cache"
     path = folder / sha1(f"{_SOURCE}{name}.tiktoken".encode(), usedforsecurity=False).hexdigest()
@@ -85,7 +85,7 @@ def byte_pairs(ranks: bytes, pattern: str) -> Tokenizer:
 
 
 def _merges(order: dict[bytes, int]) -> Iterator[tuple[bytes, bytes]]:
-    """Yield the pairs that make tokens: by the rank of the token, then by the ranks of the pair."""
+    """Yield the pairs that make tokens: by the token's rank, then by the ranks of the pair."""
     for token in sorted(order, key=order.__getitem__):
         pairs = [(token[:at], token[at:]) for at in range(1, len(token))]
         known = [pair for pair in pairs if pair[0] in order and pair[1] in order]
@@ -94,10 +94,10 @@ def _merges(order: dict[bytes, int]) -> Iterator[tuple[bytes, bytes]]:
 
 _BYTES = 0x100  # values of a byte
 _SEEN = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, _BYTES)]
-"""Bytes that are visible in Latin-1: no control characters, no spaces and no soft hyphen."""
+"""Bytes that are visible in Latin-1: no control characters, spaces or soft hyphens."""
 
 
 def _letters() -> dict[int, str]:
-    """Return the letter by which byte-level tokenizers write each byte: itself if visible, else one above."""
+    """Return the letter by which byte-level tokenizers write each byte: itself if visible, else one above 255."""
     unseen = [byte for byte in range(_BYTES) if byte not in _SEEN]
     return {byte: chr(byte) for byte in _SEEN} | {byte: chr(_BYTES + i) for i, byte in enumerate(unseen)}

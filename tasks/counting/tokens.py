@@ -1,7 +1,7 @@
 """Tokens: the tokens of a document, computed once, so that the length of a span is a look-up.
 
-If the tokenizer separates words, the units are words, and only very long ones are tokenized in place; else the units
-are the tokens of the whole text.
+If the tokenizer separates words, the units are words, and only very long ones are tokenized in place; otherwise the
+units are the tokens of the whole text.
 """
 
 import re
@@ -20,15 +20,15 @@ from docmill.tasks.counting.counter import counter_of
 __all__ = ["Tokens", "load_tokenizer"]
 
 _LONG_WORD = 64
-"""Characters above which a word is tokenized in place, so that it can be cut: a shorter one fits a chunk."""
+"""Characters above which a word is tokenized in place so that it can be cut; a shorter one fits a chunk."""
 _SLICE = 1 << 18
-"""Characters to tokenize at once: tokens take many times the memory of text. Fewer need more calls."""
+"""Characters to tokenize at once: tokens take many times the memory of the text. Fewer need more calls."""
 _FEW = 16
-"""Positions below which a search for each is faster than handing the array to numpy."""
+"""Positions below which searching for each is faster than passing the array to numpy."""
 CHARACTER_WIDTH = 4
 """The width of a character; each blank after another one, and each character of markup, has a width of 1.
 
-So the padding of a table takes room for a quarter of its characters; with none, a text of blanks could be endless.
+So the padding of a table counts a quarter; if it counted nothing, a text of blanks could be endless.
 """
 _SAFE_CUT = re.compile(r"[ \n,;:.!?/\u4e00-\u9fff\u3001\u3002\uff01\uff0c\uff1a\uff1b\uff1f]")
 _WIDE_SPACE = np.array(sorted(ord(c) for c in SPACES if ord(c) > 0x7F), np.uint32)
@@ -41,8 +41,8 @@ Long = tuple[int, int, int]
 class Tokens:
     """The tokens of one document; positions and spans are in code points of its text.
 
-    `read` is the text whose tokens are counted, if that is not the document's own: of the same length, with blanks for
-    what is left out (see `docmill.tasks.split.spans.reading_map`).
+    `read` is the text whose tokens are counted, if it is not the document's own. It has the same length, with blanks
+    for what is left out (see `docmill.tasks.split.spans.reading_map`).
     """
 
     def __init__(self, text: str, tokenizer: Tokenizer, read: str = "") -> None:
@@ -50,16 +50,16 @@ class Tokens:
         self.read = read or text
         self.counter = counter_of(tokenizer)
         self._opaque: list[tuple[int, int]] = []  # words cut into tokens that change when the word is cut
-        self._sliced: list[int] = []  # where the text was cut before tokenizing although that may change tokens
+        self._sliced: list[int] = []  # where the text was cut before tokenizing, although that may change tokens
         slices = list(self._slices())
         found = [self._by_word(*span) if self.counter.local else self._by_token(*span) for span in slices]
         starts, counts = (np.concatenate([np.zeros(0, np.int64), *part]) for part in zip(*found, strict=True))
         self._starts = array("q", starts.tobytes())
-        self._inked = array("q", _inked(self.read, slices, starts).tobytes())  # before each unit, and in all
+        self._inked = array("q", _inked(self.read, slices, starts).tobytes())  # before each unit, and in total
         self._before = array("q", np.concatenate([np.zeros(1, np.int64), np.cumsum(counts)]).tobytes())
 
     def at(self, positions: Sequence[int]) -> list[int]:
-        """Return how many tokens begin before each position; those of a word all begin at its start."""
+        """Return how many tokens begin before each position; those of a word all begin at the word's start."""
         if len(positions) < _FEW:
             return [self._before[bisect_left(self._starts, position)] for position in positions]
         starts, before = np.frombuffer(self._starts, np.int64), np.frombuffer(self._before, np.int64)
@@ -67,25 +67,25 @@ class Tokens:
         return found
 
     def widths(self, positions: Sequence[int]) -> list[int]:
-        """Return the width of the text before each position, of which `CHARACTER_WIDTH` is that of a character."""
+        """Return the width of the text before each position; a character's width is `CHARACTER_WIDTH`."""
         starts, inked = np.frombuffer(self._starts, np.int64), np.frombuffer(self._inked, np.int64)
         places = np.asarray(positions, np.int64)
         unit = np.searchsorted(starts, places, "right") - 1
         within = np.minimum(places - starts[unit], inked[unit + 1] - inked[unit]) if len(starts) else 0
-        # What precedes the first unit, such as a control character, begins none.
+        # Text before the first unit, such as a control character, begins no unit.
         ink = np.where(unit < 0, np.minimum(places, inked[0]), inked[unit] + within)
         found: list[int] = (places + (CHARACTER_WIDTH - 1) * ink).tolist()
         return found
 
     def within(self, start: int, end: int, width: int) -> int:
-        """Return the last position up to `end` such that a span from `start` has at most a width."""
+        """Return the last position up to `end` such that a span from `start` has at most this width."""
         most = self.widths((start,))[0] + width
         if CHARACTER_WIDTH * (end - start) <= width:
             return end
         return bisect_right(range(end + 1), most, start, key=lambda position: self.widths((position,))[0]) - 1
 
     def count(self, start: int, end: int) -> int:
-        """Return the number of tokens that begin in a span: `exact`, unless the span cuts words."""
+        """Return the number of tokens that begin in a span; this is exact unless the span cuts words."""
         first = bisect_left(self._starts, start)
         return self._before[bisect_left(self._starts, end, first)] - self._before[first]
 
@@ -102,14 +102,14 @@ class Tokens:
         return self._before_marks(self._starts[first], 0) if first < stop else end
 
     def exact(self, spans: Sequence[tuple[int, int]]) -> list[int]:
-        """Return the number of tokens of what is read of each span, tokenized alone."""
+        """Return the number of tokens read in each span, tokenized by itself."""
         counts = [self.count(*span) if self._adds_up(*span) else -1 for span in spans]
         unsure = [self.read[slice(*span)] for span, count in zip(spans, counts, strict=True) if count < 0]
         found = iter(self.counter.counts(unsure) if unsure else ())
         return [next(found) if count < 0 else count for count in counts]
 
     def _before_marks(self, position: int, least: int) -> int:
-        """Return the start of what is left out directly before a word, such as the bracket of a link."""
+        """Return the start of the markup directly before a word, such as the bracket of a link."""
         while position > least and self.read[position - 1] == " " and self.text[position - 1] not in SPACES:
             position -= 1
         return position
@@ -155,7 +155,7 @@ class Tokens:
         return self._in_tokens(starts + start, units, [(i, start + a, start + b) for i, a, b in long])
 
     def _count_added(self, text: str, starts: Positions, counts: Positions) -> None:
-        """Count the units as a whole that contain added tokens."""
+        """Count units that contain added tokens as a whole."""
         for added in self.counter.added:
             at = text.find(added)
             while at >= 0:
@@ -165,10 +165,10 @@ class Tokens:
                 at = text.find(added, max(end, at + 1))
 
     def _in_tokens(self, starts: Positions, counts: Positions, long: list[Long]) -> tuple[Positions, Positions]:
-        """Return units and their tokens, with long ones cut into their tokens."""
+        """Return units and their token counts, with long units cut into their tokens."""
         all_starts, all_counts, done = list[Positions](), list[Positions](), 0
         for i, start, end in long:
-            signs = counts[i] == end - start and self.read[start:end].isascii()  # a rule, such as that of a table
+            signs = counts[i] == end - start and self.read[start:end].isascii()  # a rule, such as a table's
             inner = np.arange(start, end) if signs else self._by_token(start, end)[0]
             if not signs:
                 self._opaque.append((start, end))
@@ -186,7 +186,7 @@ class Tokens:
 def _units(kinds: Kinds, text: str) -> tuple[Positions, Flags, Positions, list[Long]]:
     """Return the starts of runs and signs, which are runs, the indexes that begin a unit, and the long units.
 
-    A unit is a word, or, within a long or wide one, the text between stops.
+    A unit is a word or, within a long or wide one, the text between stops.
     """
     before = np.concatenate([np.zeros(1, np.uint8), kinds[:-1]]) if len(kinds) else kinds
     parts = np.flatnonzero(kinds > (before == RUN).view(np.uint8))
@@ -206,7 +206,7 @@ def _units(kinds: Kinds, text: str) -> tuple[Positions, Flags, Positions, list[L
 
 
 def _inked(text: str, slices: Sequence[tuple[int, int]], starts: Positions) -> Positions:
-    """Return how many characters stand before each unit, and in all; of blanks beside each other, one counts."""
+    """Return how many characters precede each unit, and the total; of adjacent blanks, only one counts."""
     found, before = list[Positions](), 0
     for start, end in slices:
         codes = np.frombuffer(text[start:end].encode("utf-32-le", "surrogatepass"), np.uint32)
@@ -229,7 +229,7 @@ def _longer(text: str, starts: Positions) -> list[Long]:
 def word_bounds(text: str) -> tuple[Positions, Positions]:
     """Return the starts and ends of the words of `text.split()`."""
     codes = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), np.uint32)
-    blank = (codes == ord(" ")) | (codes == ord("\x85"))  # each test alone: faster than a search in a set of ten
+    blank = (codes == ord(" ")) | (codes == ord("\x85"))  # separate tests: faster than a search in a set of ten
     blank |= (codes >= ord("\t")) & (codes <= ord("\r"))
     blank |= (codes >= ord("\x1c")) & (codes <= ord("\x1f"))
     if not text.isascii():

@@ -1,1 +1,1 @@
-"""Paths: which ones the patterns of ignore files, sources and routes select."""
+"""Paths: which paths the patterns of ignore files, sources and routes select."""

@@ -1,4 +1,4 @@
-"""Content: what of a file decides what becomes of it: its bytes, and the pictures beside it that it shows."""
+"""Content: the part of a file that decides its results: its bytes, and the picture files that it shows."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from docmill.tasks.paths.local_file import ANYWHERE, LocalFile, Reach
 
 
 class FileContent(NamedTuple):
-    """The hash of a file, and the key of the pictures beside it that it shows; "" without any."""
+    """The hash of a file, and the key of the picture files that it shows, or ""."""
 
     hash: str
     pictures: str = ""
@@ -17,9 +17,9 @@ class FileContent(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class PictureBeside:
-    """A picture that a page shows: its path relative to the page, the hash of its bytes, and where it is read.
+    """A picture file that a page shows: its path relative to the page, the hash of its bytes, and where to read it.
 
-    The path and the hash decide what becomes of the page; where both are does not.
+    The path and the hash affect the page's results; where the files are does not.
     """
 
     name: str
@@ -29,11 +29,11 @@ class PictureBeside:
 
     @property
     def file(self) -> LocalFile:
-        """The file that is read."""
+        """The file to read."""
         return LocalFile(self.path, self.reach)
 
 
 def content_of(digest: str, pictures: Iterable[PictureBeside] = ()) -> FileContent:
-    """Return the content of a file of some hash that shows pictures."""
+    """Return the content of a file with this hash that shows these pictures."""
     shown = [(one.name, one.content_hash) for one in pictures]
     return FileContent(digest, key_of("pictures", *shown) if shown else "")

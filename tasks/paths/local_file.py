@@ -1,7 +1,7 @@
-"""Local file: open a file of a source, and nothing that took its place since it was listed.
+"""Local file: open a file of a source, but nothing that has replaced it since it was listed.
 
-Whoever can write into a source may put a link in place of a file, or of a folder above it, between the listing and the
-reading. So whatever reads a file of a source opens it here: folder by folder below that of the source, without links.
+Whoever can write into a source may replace a file, or a folder above it, with a link between listing and reading. So
+every file of a source is opened here: folder by folder below the source's folder, without following links.
 """
 
 import errno
@@ -12,16 +12,16 @@ from pathlib import PurePath
 from typing import BinaryIO
 
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW
-_FILE = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY  # a pipe that took its place must not be waited for
+_FILE = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY  # must not block on a pipe that took its place
 _LINK = frozenset({errno.ELOOP, errno.ENOTDIR, errno.EMLINK})
-"""What an open without links fails with at a link: ENOTDIR for a folder, EMLINK on FreeBSD."""
+"""Errors of an open without links at a link: ENOTDIR for a folder, EMLINK on FreeBSD."""
 
 
 @dataclass(frozen=True, slots=True)
 class Reach:
-    """Where a path may lead when it is opened: into the folder `root`, by its links too if these are followed.
+    """Where a path may lead when it is opened: into the folder `root`, also through links if `links` is set.
 
-    `root` is a resolved path; with "", a path may lead anywhere, as the one of a file that a person named.
+    `root` is a resolved path; with "", a path may lead anywhere, like that of a file that a person named.
     """
 
     root: str = ""
@@ -40,11 +40,11 @@ class LocalFile:
 
     @property
     def name(self) -> str:
-        """The last step of its path."""
+        """The last part of its path."""
         return PurePath(self.path).name
 
     def open(self) -> BinaryIO:
-        """Open a regular file for reading; raise OSError for anything else, and for a link that its reach excludes."""
+        """Open a regular file for reading; raise OSError for anything else, and for a link that `reach` excludes."""
         handle = _opened(self)
         if not stat.S_ISREG(os.fstat(handle).st_mode):
             os.close(handle)
@@ -52,7 +52,7 @@ class LocalFile:
         return os.fdopen(handle, "rb")
 
     def size(self) -> int:
-        """Return its bytes."""
+        """Return its size in bytes."""
         with self.open() as file:
             return os.fstat(file.fileno()).st_size
 
@@ -73,7 +73,7 @@ def _opened(file: LocalFile) -> int:
             raise
         if not reach.links:
             raise _swapped(file.path, "a link took its place after it was listed") from None
-    # A link that the listing has followed leads there still, unless somebody has changed it since.
+    # A link that the listing followed still leads there, unless someone has changed it since.
     real = os.path.realpath(file.path, strict=True)
     try:
         return _without_links(reach.root, real)
@@ -84,7 +84,7 @@ def _opened(file: LocalFile) -> int:
 
 
 def _without_links(root: str, path: str) -> int:
-    """Open a file below a folder; raise OSError, with a number of `_LINK`, if a step of the way is a link."""
+    """Open a file below a folder; raise OSError, with an errno of `_LINK`, if a part of the path is a link."""
     if not PurePath(path).is_relative_to(root):
         raise _swapped(path, "a link leads out of the source")
     handle = os.open(root, _FOLDER)

@@ -1,8 +1,8 @@
-"""Patterns: those of `.gitignore`, matched in time that no pattern can make grow beyond a polynomial.
+"""Patterns: those of `.gitignore`, matched in polynomial time whatever the pattern.
 
-A pattern becomes regular expressions that never return to a choice: each run of `*` in a name takes as little as it
-can, each `**` as few folders as it can, and both are atomic groups. The first place where a fixed piece fits is always
-the best one, so nothing is lost. The meaning is that of `pathspec.GitIgnoreSpec`.
+A pattern becomes regular expressions that never backtrack: each run of `*` in a name takes as little as possible, each
+`**` as few folders as possible, and both are atomic groups. The first place where a fixed piece fits is always the best
+one, so nothing is lost. The semantics are those of `pathspec.GitIgnoreSpec`.
 """
 
 import re
@@ -22,12 +22,12 @@ _MEMBER = re.compile(r"(.)-(.)|(.)", re.DOTALL)
 
 
 class _Unclosed(ValueError):
-    """A `[` without its `]`; git discards such a pattern."""
+    """A `[` without its `]`; git ignores such a pattern."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Rule:
-    """A pattern. `itself` matches the path that it means, `below` a folder that it means and the paths below it."""
+    """A pattern. `itself` matches a path that it selects, `below` a selected folder and the paths below it."""
 
     include: bool
     itself: re.Pattern[str]
@@ -35,28 +35,28 @@ class _Rule:
 
 
 class PathPatterns:
-    """Patterns in order: the last one that means a path itself decides, else the last one that means a folder above."""
+    """Patterns in order: the last one that matches a path itself decides, else the last that matches a folder above."""
 
     def __init__(self, rules: Iterable[_Rule]) -> None:
-        # The last rule decides: looking from the end, the first match is the answer.
+        # The last rule decides: searching from the end, the first match is the answer.
         self._rules = tuple(rules)[::-1]
 
     def match(self, path: str) -> bool:
-        """Return whether the patterns select a path; that of a folder ends in `/`."""
+        """Return whether the patterns select a path; a folder's path ends in `/`."""
         for rule in self._rules:
             if rule.itself.match(path):
                 return rule.include
-        # Only then: a rule about the path itself is more particular than one about a folder above it.
+        # Only now: a rule about the path itself is more specific than one about a folder above it.
         return next((rule.include for rule in self._rules if rule.below.match(path)), False)
 
 
 def patterns_of(lines: Iterable[str], where: str) -> PathPatterns:
-    """Compile patterns; raise ConfigError for one that is wrong, beginning with `where`."""
+    """Compile patterns; raise ConfigError for a wrong one, with a message that begins with `where`."""
     return PathPatterns(rule for line in lines if (rule := _checked(line, where)))
 
 
 def patterns_in(text: str, file: str) -> PathPatterns:
-    """Compile the lines of an ignore file; raise ConfigError for one that is wrong, with `file` and its number."""
+    """Compile the lines of an ignore file; raise ConfigError for a wrong one, with `file` and the line number."""
     lines = enumerate(text.splitlines(), start=1)
     return PathPatterns(rule for number, line in lines if (rule := _checked(line, f"{file}:{number}")))
 
@@ -64,7 +64,7 @@ def patterns_in(text: str, file: str) -> PathPatterns:
 def _checked(line: str, where: str) -> _Rule | None:
     try:
         return _rule(line)
-    # git passes over such a line in silence, and files of other projects are read with its eyes.
+    # git silently ignores such a line, and files of other projects must be read as git reads them.
     except _Unclosed:
         return None
     except ValueError as error:
@@ -81,7 +81,7 @@ def _rule(line: str) -> _Rule | None:
 
 
 def _steps(pattern: str) -> list[str]:
-    """Return the names in a pattern and their `**`: one before a pattern for any folder, one for a final slash."""
+    """Return the names in a pattern and their `**`: one before a pattern for any folder, and one for a final slash."""
     if not pattern:
         raise ValueError("a pattern must follow the exclamation mark")
     is_anchored = "/" in pattern.removesuffix("/")
@@ -94,7 +94,7 @@ def _steps(pattern: str) -> list[str]:
 def _compile(steps: list[str], only_folders: bool) -> tuple[re.Pattern[str], re.Pattern[str]]:
     """Return the expressions `itself` and `below` of a rule."""
     if not only_folders and steps in (["**"], ["**", _STAR]):
-        # Both mean every path themselves, so that no folder above has to be asked.
+        # Both match every path themselves, so that no folder above need be checked.
         return _ANYTHING, _NOTHING
     if steps == ["**"]:
         steps = ["**", _STAR, "**"]
@@ -126,7 +126,7 @@ def _name(glob: str) -> str:
 
 
 def _pieces(glob: str) -> list[str]:
-    """Return expressions of fixed length for what stands between the stars of a name."""
+    """Return expressions of fixed length for the text between the stars of a name."""
     pieces = [""]
     for token in _TOKEN.finditer(glob):
         if token["plain"] == _STAR:
