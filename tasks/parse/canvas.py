@@ -1,7 +1,7 @@
-"""Canvas: what a reader finds, piece by piece, written as Markdown with an element for each piece.
+"""Canvas: collects the pieces that a reader finds, and writes them as Markdown with an element for each.
 
 All formats except text, Markdown and source code are drawn on a canvas, so their canonical texts look alike and their
-spans are exact by construction. What is the same for all of them is done over the blocks before they are written.
+spans are exact by construction. Steps that are common to all formats are applied to the blocks before writing.
 """
 
 import re
@@ -21,14 +21,14 @@ __all__ = ["MOST_LINKS", "STRUCK", "Box", "Canvas", "Rows", "even", "pipe_table"
 STRUCK = "~~"
 _FENCE = re.compile(r"^ {0,3}(`{3,})", re.MULTILINE)
 MOST_LINKS = 200
-"""Links of one block. With fewer, long lists of references lose some; with no limit, the attributes of a block with all
-addresses of a site outgrow its text."""
+"""Links kept for one block. With fewer, long lists of references would lose some; without a limit, the attributes of a
+block with all addresses of a site would outgrow its text."""
 _MAX_INDENT = 10
-"""Levels of lists and quotes that are shown: deeper ones, which only damaged files have, would be mostly spaces."""
+"""Levels of lists and quotes that are indented: deeper ones, which only damaged files have, would be mostly spaces."""
 
 
 class Canvas:
-    """Blocks in reading order; `page` is that of the blocks drawn next."""
+    """Blocks in reading order; `page` is the page of the next blocks."""
 
     def __init__(self) -> None:
         self.blocks: list[DrawnBlock] = []
@@ -36,7 +36,7 @@ class Canvas:
         self.album = Album()
 
     def heading(self, text: str, level: int, box: Box | None = None, **attributes: Any) -> None:
-        """Write a heading; level 1 is the highest. Its plain text is stored in its attribute `text`."""
+        """Write a heading; level 1 is the highest. Its plain text is stored in the attribute `text`."""
         text = " ".join(text.split())
         if text:
             self.blocks.append(heading_block(text, level, self.page, box, _kept(attributes)))
@@ -46,7 +46,7 @@ class Canvas:
     ) -> None:
         """Write a paragraph, or another kind of element made of plain lines.
 
-        `lead` are the words at its beginning that stand out; they are a heading if those of other paragraphs are, too.
+        `lead` are emphasised words at its start; they become a heading if other paragraphs have such words as well.
         """
         text = tidy(text)
         if text:
@@ -63,7 +63,7 @@ class Canvas:
         self._draw("list_item", text, depth, box, attributes, indent)
 
     def quote(self, text: str, depth: int = 1, box: Box | None = None, **attributes: Any) -> None:
-        """Write a block quote; every line of it begins with `> `."""
+        """Write a block quote; each of its lines begins with `> `."""
         text = tidy(text)
         if text:
             prefix = "> " * max(1, min(depth, _MAX_INDENT))
@@ -72,7 +72,7 @@ class Canvas:
     def block(
         self, text: str, heading: int = 0, item: int = 0, quote: int = 0, marker: str = "-", **attributes: Any
     ) -> None:
-        """Write a block as what it is: a heading of a level, else an item or a quote of a depth, else a paragraph."""
+        """Write a block as a heading of a level, else as an item or quote of a depth, else as a paragraph."""
         if heading:
             self.heading(text, heading, **attributes)
         elif item:
@@ -98,11 +98,11 @@ class Canvas:
         captioned: bool = False,
         **attributes: Any,
     ) -> None:
-        """Write a pipe table, one row a line; without header rows its header line is empty.
+        """Write a pipe table, one row per line; without header rows, its header line is empty.
 
-        Several header rows become one that names each column; with None, their number is guessed by the cells. Titles
-        above the names of the columns are its caption, else, if it is `captioned`, the block before. A table that is
-        `whole` keeps its titles, the rows of its header, and its columns without text.
+        Several header rows become one that names each column; if None, their number is guessed from the cells. Titles
+        above the column names become its caption, as does the previous block if the table is `captioned`. A `whole`
+        table keeps its titles, its header rows, and its columns without text.
         """
         cells = _spaced(rows) if whole else even(rows)
         if any(map(any, cells)):
@@ -116,10 +116,10 @@ class Canvas:
             self._draw("table", pipe_table(cells, depth), 0, box, attributes)
 
     def figure(self, data: bytes, alt: str = "", caption: str = "", box: Box | None = None) -> bool:
-        """Write a figure, given the bytes of its picture; return whether they are one that is kept.
+        """Write a figure, given the bytes of its picture; return whether that picture is kept.
 
-        Without `alt`, the words that stand for the picture, and without `caption`, which stands beside it as a
-        paragraph, a caption is found by its place and its words.
+        Without `alt`, the words that replace the picture, and without `caption`, which is in an adjacent paragraph, a
+        caption is found by its position and its words.
         """
         picture = self.album.add(data)
         if picture is not None:
@@ -127,16 +127,16 @@ class Canvas:
         return picture is not None
 
     def show(self, picture: KeptPicture, alt: str = "", caption: str = "", box: Box | None = None) -> None:
-        """Write a figure, given a picture of the album."""
+        """Write a figure, given a picture in the album."""
         self.blocks.append(figure_block(picture, tidy(alt), tidy(caption), self.page, box))
 
     def note_inner_links(self, text: str, linked: int) -> None:
-        """Note the element just drawn as an entry, if `linked` characters in inner links are all of its text."""
+        """Mark the block just drawn as an entry if `linked` characters in inner links are all of its text."""
         if self.blocks and leads_within(text, linked):
             self.blocks[-1].entry = True
 
     def copy(self, element: Element, text: str) -> None:
-        """Write an element of another canvas, whose text is `text`, unchanged."""
+        """Write an element of another canvas, with the text `text`, unchanged."""
         indent = "  " * min(element.level - 1, _MAX_INDENT) if element.kind == "list_item" else ""
         self._draw(element.kind, text, element.level, element.box, dict(element.attributes), indent)
 
@@ -146,9 +146,9 @@ class Canvas:
         return next(tops, "")
 
     def add(self, drawn: Parsed, top: int | None = None, **attributes: Any) -> None:
-        """Write all elements of another document, none of which may be nested, with further attributes.
+        """Write all elements of another document, none of which may be nested, adding attributes.
 
-        They are unchanged, but for headings if `top` is given: the level of the highest ones.
+        They are unchanged, except that headings are moved if `top` is given: it is the level of the highest ones.
         """
         self.album.take(drawn)
         highest = min((one.level for one in drawn.elements if one.kind == "title"), default=0)
@@ -176,14 +176,14 @@ class Canvas:
 
 
 def _kept(attributes: dict[str, Any]) -> dict[str, Any]:
-    """Return attributes with as many links as a block may have; one without links has no such attribute."""
+    """Return attributes with at most `MOST_LINKS` links, and without an empty attribute `links`."""
     stated = attributes.pop("links", None)
     links = list(islice(stated, MOST_LINKS)) if stated else ()
     return attributes | {"links": links} if links else attributes
 
 
 def _written(blocks: Sequence[DrawnBlock]) -> tuple[str, tuple[Element, ...]]:
-    """Return the canonical text of blocks, with empty lines between all but items, and an element for each."""
+    """Return the canonical text of blocks, separated by empty lines except between items, and an element for each."""
     parts, elements = list[str](), list[Element]()
     length, line, in_list = 0, 1, False
     for one in blocks:
@@ -206,14 +206,14 @@ def struck(text: str) -> str:
 
 
 def tidy(text: str) -> str:
-    """Return lines without outer space, runs of space as one, and no empty lines."""
-    if text.isprintable() and "  " not in text:  # one line, whose only space is " "
+    """Return lines without outer space, with single spaces, and without empty lines."""
+    if text.isprintable() and "  " not in text:  # a single line, whose only kind of space is " "
         return text.strip(" ")
     return "\n".join(filter(None, (" ".join(line.split()) for line in text.splitlines())))
 
 
 def even(rows: Rows) -> list[list[str]]:
-    """Return a table's cells as lines of single-spaced text, rows of equal width, no empty columns."""
+    """Return a table's cells as single-spaced lines, with rows of equal width and without empty columns."""
     cells = _spaced(rows)
     width = max(map(len, cells), default=0)
     return _without_empty_columns([row + [""] * (width - len(row)) for row in cells if any(row)], width)

@@ -1,4 +1,4 @@
-"""Caption labels: the words and the number with which the caption of a table or a figure begins."""
+"""Caption labels: the words and the number with which the caption of a table or figure begins."""
 
 import re
 
@@ -11,10 +11,10 @@ LONGEST = 200  # characters; a longer paragraph that begins with "Table 3" is pr
 
 
 def is_caption(text: str) -> bool:
-    """Return whether a block is short and labelled as a numbered table or figure."""
+    """Return whether a block is short and labelled like a caption of a numbered table or figure."""
     return len(text) <= LONGEST and _LABEL.match(text) is not None
 
 
 def names_table(text: str) -> bool:
-    """Return whether a caption names a table."""
+    """Return whether a caption is a table's."""
     return _OF_TABLE.match(text) is not None

@@ -1,4 +1,4 @@
-"""Decode: bytes to text, with the chosen encoding and a count of damage, so that mojibake is never missed."""
+"""Decode: bytes to text, with the chosen encoding and a count of damage, so that mojibake never goes unnoticed."""
 
 import codecs
 import re
@@ -12,49 +12,49 @@ _BOMS = (
     (codecs.BOM_UTF8, "utf-8"), (codecs.BOM_UTF32_LE, "utf-32-le"), (codecs.BOM_UTF32_BE, "utf-32-be"),
     (codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be"),
 )  # fmt: skip
-# Control characters that do not occur in texts, unlike tabs, ends of lines and files, and escapes for colours.
+# Control characters that do not occur in texts, unlike tabs, line and file ends, and escapes for colours.
 _CONTROLS = bytes(set(range(ord(" "))) - set(b"\t\n\v\f\r\x1a\x1b")) + b"\x7f"
-_HIGH = bytes(range(128, 256))  # all that are not ASCII
+_HIGH = bytes(range(128, 256))  # all bytes beyond ASCII
 _SAMPLE = 200_000
 """Bytes used to detect the kind of text: statistics need some pages, and chardet is slow on a whole book."""
 _CODES = re.compile(
     r"\x1b(?:\[[0-?]*[ -/]*[@-~]|[\]PX^_][^\x07\x1b\n]*(?:\x07|\x1b\\)|[ -/]*[0-~])"  # ECMA-48, 5.4 and 5.6
 )
-"""What a terminal obeys and does not show: colours, moves of its cursor, addresses of links."""
-_TITLED = re.compile(rb"\x1b\][^\x07\x1b\n]*\x07")  # the title of a window, an address: the only ones with a bell
+"""Terminal codes, which are not shown: colours, cursor moves, link addresses."""
+_TITLED = re.compile(rb"\x1b\][^\x07\x1b\n]*\x07")  # a window title or an address: the only codes that end with a bell
 _OVERSTRUCK = re.compile(rb"_\x08(?=[^\s\x08])|([!-~]|[\xc2-\xf4][\x80-\xbf]{1,3})\x08(?=\1)")
-"""A letter that is printed over itself, or a line below it, as in the pages of `man`: bold and underlined letters."""
-_LETTERS_ONCE = re.compile("[\x80-\x84\x86-\x9f]")  # controls, but for the end of a line, which some systems write
+"""A letter printed over itself, or over a line, as in `man` pages: bold and underlined letters."""
+_LETTERS_ONCE = re.compile("[\x80-\x84\x86-\x9f]")  # controls, except for NEL, which some systems write
 _OF_WINDOWS = {code: bytes((code,)).decode("cp1252", "ignore") or chr(code) for code in range(0x80, 0xA0)}
-"""What a control stands for where a text of Windows was taken for Latin-1, such as quotation marks and dashes."""
-_ESCAPES = re.compile(rb"\x1b\$[@B(]")  # to Japanese letters, in bytes of ASCII
+"""What a control means if Windows text was decoded as Latin-1, such as quotation marks and dashes."""
+_ESCAPES = re.compile(rb"\x1b\$[@B(]")  # to Japanese letters in ASCII bytes
 _BY_ESCAPES = "iso2022_jp_2"
 _MAX_CONTROLS = 0.005
 """Share of control characters that a text may have: a page break or a stray byte, but far fewer than binary data."""
 _MAX_DAMAGE = 0.01
-"""Share of characters that may be damaged: above it a byte order mark, or the likeliest encoding, is itself wrong."""
+"""Share of characters that may be damaged; above it, the byte order mark or the likeliest encoding is itself wrong."""
 _SOUND_A_DAMAGE = 20
-"""Sound bytes beyond ASCII for each damaged place in UTF-8: other encodings look like UTF-8 only by chance."""
+"""Sound non-ASCII bytes per damaged place in UTF-8: other encodings look like UTF-8 only by chance."""
 _FEW = 6  # bytes
 _MIN_ASCII = 5
-"""Fewer than `_FEW` bytes beyond ASCII, and fewer than one in `_MIN_ASCII`, are taken for Western European: a few
+"""Fewer than `_FEW` non-ASCII bytes, and fewer than one byte in `_MIN_ASCII`, are taken for Western European: a few
 names or quotation marks in English text, from which statistics would guess any language."""
 _STRANGE = re.compile(
     r"[^\W\d_][\x80-\xac\xae-\xb6\xb8-\xbf×÷ƒ†-•‰-›\u02c6\u02dc][^\W\d_]|[a-z][À-ÖØ-ÞŠŽŸ]|[A-Z][šžœ][a-z]"
 )
-"""A sign within a word, or a capital behind a small letter: text of the East of Europe, of DOS or of a Mac that was
-taken for Western European. A word may have an apostrophe, a dash, a soft hyphen and a middle dot."""
+"""A sign within a word, or a capital after a small letter: Eastern European, DOS or Mac text that was decoded as
+Western European. A word may contain an apostrophe, a dash, a soft hyphen or a middle dot."""
 _OUTDATED = re.compile("mac|cp4|cp8")
-"""Encodings of DOS and of old Macs: statistics find them in a few umlauts of a table as often as the right one."""
-_UTF32_BYTES = 4  # of a character
+"""Encodings of DOS and old Macs: in a table with a few umlauts, statistics find them as often as the right one."""
+_UTF32_BYTES = 4  # per character
 _UPPER_ZEROS = 0.9
 """Share of zeros that the two upper bytes of UTF-32 must exceed: they are zero in all living scripts."""
-_LOWER_ZEROS = 0.5  # and the share of zeros that its lowest byte stays below, else the data is mostly empty
+_LOWER_ZEROS = 0.5  # and the share of zeros that its lowest byte must stay below, or the data is mostly empty
 _HALF_ZEROS = 0.4
-"""Share of zeros that the upper bytes of UTF-16 must exceed: in Western text nearly all are zero, and the signs and
-digits in a text of tables. In other scripts only blanks and digits have them."""
+"""Share of zeros that the upper bytes of UTF-16 must exceed: in Western text nearly all are zero, and in a text of
+tables those of signs and digits. In other scripts, only those of blanks and digits are."""
 _BLANKS = re.compile("[ \r\n]")  # in texts of all scripts
-_STRAY_ZEROS = 0.02  # share of zeros in the lower bytes of UTF-16, above which the data is binary
+_STRAY_ZEROS = 0.02  # share of zeros in the lower bytes of UTF-16 above which the data is binary
 
 
 class Decoded(NamedTuple):
@@ -66,14 +66,14 @@ class Decoded(NamedTuple):
 
     @property
     def metadata(self) -> dict[str, object]:
-        """Return the entries about the encoding for a document's metadata."""
+        """Return the metadata entries about the encoding."""
         return {"encoding": self.encoding} | ({"undecodable_bytes": self.damage} if self.damage else {})
 
 
 def decode(data: bytes, declared: str = "") -> Decoded:
-    """Return the text of a file: by byte order mark, zero bytes, escapes, UTF-8, `declared`, then statistics.
+    """Return the text of a file: by byte order mark, zero bytes, escapes, UTF-8, `declared`, and finally statistics.
 
-    Newlines are unchanged; codes for terminals are left out, and controls that were letters of Windows are these again.
+    Newlines are unchanged. Terminal codes are removed, and controls that were Windows letters are restored to these.
     Raise Rejected `undecodable` if the data is not text.
     """
     found = _decode(data, declared)
@@ -101,13 +101,13 @@ def _decode(data: bytes, declared: str) -> Decoded:
 
 
 def is_text(data: bytes) -> bool:
-    """Return whether `data`, the beginning of a file, looks like text of some encoding."""
+    """Return whether `data`, the beginning of a file, looks like text in some encoding."""
     _, marked = _mark_of(data)
     return bool(marked or _wide(data)) or _controls(data) <= _MAX_CONTROLS
 
 
 def _mark_of(data: bytes) -> tuple[bytes, str]:
-    """Return the byte order mark that data begins with and its encoding, both empty if there is none."""
+    """Return the byte order mark at the start of data and its encoding, both empty if there is none."""
     return next(((mark, encoding) for mark, encoding in _BOMS if data.startswith(mark)), (b"", ""))
 
 
@@ -124,12 +124,12 @@ def _python_name(declared: str) -> str:
         name = codecs.lookup(declared).name
     except (LookupError, ValueError):
         return ""
-    # The WHATWG maps these labels to their supersets, as do all browsers.
+    # The WHATWG maps these labels to their supersets, as all browsers do.
     return {"iso8859-1": "cp1252", "ascii": "cp1252", "iso8859-9": "cp1254", "gb2312": "gb18030"}.get(name, name)
 
 
 def _wide(data: bytes) -> str:
-    """Return the UTF-16 or UTF-32 encoding of a text without byte order mark, by the positions of its zeros.
+    """Return the UTF-16 or UTF-32 encoding of a text without byte order mark, judged by the positions of its zeros.
 
     Return "" if the text would consist of control characters.
     """
@@ -150,7 +150,7 @@ def _by_zeros(data: bytes) -> str:
 
 
 def _utf32_by_zeros(zeros: list[float]) -> str:
-    """Return which UTF-32 has such shares of zeros at the four places of a character."""
+    """Return the UTF-32 variant that fits these shares of zeros at the four bytes of a character, or ""."""
     if min(zeros[2:]) > _UPPER_ZEROS and zeros[0] < _LOWER_ZEROS:
         return "utf-32-le"
     if min(zeros[:2]) > _UPPER_ZEROS and zeros[-1] < _LOWER_ZEROS:
@@ -159,7 +159,7 @@ def _utf32_by_zeros(zeros: list[float]) -> str:
 
 
 def _utf16_by_zeros(zeros: list[float]) -> str:
-    """Return which UTF-16 has such shares of zeros at the four places of two characters."""
+    """Return the UTF-16 variant that fits these shares of zeros at the four bytes of two characters, or ""."""
     even, odd = sum(zeros[0::2]) / 2, sum(zeros[1::2]) / 2
     if odd > _HALF_ZEROS and even < _STRAY_ZEROS:
         return "utf-16-le"
@@ -169,10 +169,10 @@ def _utf16_by_zeros(zeros: list[float]) -> str:
 
 
 def _by_blanks(data: bytes) -> str:
-    """Return the UTF-16 of a text in another script than Latin, such as Greek or Chinese, by its blanks.
+    """Return the UTF-16 variant of a text in a script other than Latin, such as Greek or Chinese, judged by its blanks.
 
-    Only there are they characters of their own. Text of another encoding has no zeros, and other data has signs that
-    Unicode has not assigned.
+    Blanks are separate characters only in the right variant. Text in another encoding has no zeros, and other data
+    contains code points that Unicode has not assigned.
     """
     if b"\0" not in data[:_SAMPLE] or len(data) % 2:
         return ""
@@ -200,7 +200,7 @@ def _with_damage(data: bytes, encoding: str) -> Decoded:
 
 
 def _nearly_utf8(data: bytes) -> Decoded | None:
-    """Return UTF-8 text with a few bytes cut or damaged, if far more of it is sound."""
+    """Return UTF-8 text with a few cut or damaged bytes, if far more of it is sound."""
     text = data.decode("utf-8", "replace")
     damage = text.count("\ufffd")
     sound = len(data) - len(data.translate(None, _HIGH)) - damage
@@ -216,7 +216,7 @@ def forget_statistics() -> None:
 
 
 def _guess(data: bytes) -> Decoded:
-    """Return the text in the likeliest encoding: Western European if too few bytes are non-ASCII to tell."""
+    """Return the text in the likeliest encoding: Western European if there are too few non-ASCII bytes to tell."""
     high = len(data) - len(data.translate(None, _HIGH))
     western = _strict(data, "cp1252") if high < len(data) / _MIN_ASCII else None
     if western is None:
@@ -227,7 +227,7 @@ def _guess(data: bytes) -> Decoded:
 
 
 def _by_statistics(data: bytes, default: str = "") -> str:
-    """Return the likeliest encoding, else the default; raise Rejected if there is none."""
+    """Return the likeliest encoding, else the default; raise Rejected if there is neither."""
     import chardet
 
     encoding = _python_name(chardet.detect(data[:_SAMPLE])["encoding"] or "") or default

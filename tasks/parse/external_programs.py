@@ -1,4 +1,4 @@
-"""External programs that read a file, each in a folder that is its home and holds its input and its output."""
+"""External programs that read a file, each run in a folder that is its home and has its input and output."""
 
 import os
 import subprocess
@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from docmill.storage.errors import Rejected
 
-_LONGEST = 200  # characters of a program's last line: the reason, not the paths that may follow
+_LONGEST = 200  # characters of a program's last line: the reason, without the paths that may follow
 
 
 class ProgramSaid(NamedTuple):
@@ -32,6 +32,6 @@ def run_program(name: str, command: list[str], folder: Path, seconds: float) -> 
 
 
 def last_line(said: str) -> str:
-    """Return the last line of what a program said, "" if it said nothing."""
+    """Return the last line of a program's output, or ""."""
     lines = [line.strip() for line in said.split("\n") if line.strip()]
     return lines[-1][:_LONGEST] if lines else ""

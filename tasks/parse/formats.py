@@ -1,4 +1,4 @@
-"""Formats: one record of each, with its names, its signs and its reader; a new format is a reader and a record here."""
+"""Formats: a record for each, with its names, signs and reader; adding a format takes a reader and a record here."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -9,14 +9,14 @@ from typing import Any
 from docmill.storage.schema import Parsed
 from docmill.tasks.parse.programming_languages import LANGUAGES
 
-FILE_TYPE_VERSION = 9  # raise it when any file gets another type than before
+FILE_TYPE_VERSION = 9  # raise it when the detected type of any file changes
 Signature = tuple[int, bytes]
 """Bytes, and the offset at which a file has them."""
 
 
 @dataclass(frozen=True, slots=True)
 class FileType:
-    """What a file is: a key of `FORMATS`, and for source code its language, such as "python"."""
+    """The type of a file: a key of `FORMATS` and, for source code, its language, such as "python"."""
 
     format: str
     language: str = ""
@@ -26,11 +26,10 @@ class FileType:
 class ParseOptions:
     """How to parse: passwords to try, and limits in characters of text, elements and unpacked bytes.
 
-    `language` is the programming language of source code; `parse` sets it from the file type. With
-    `ocr` text in pictures is read by `ocr_engine`, which may give a version after its name; `ocr_languages` are
-    tesseract's names, such as "eng+deu". With `comments` those of
-    Word documents and OpenDocument texts are read. `pictures` are the files beside a page that it shows, by their
-    paths relative to it.
+    `language` is the programming language of source code; `parse` sets it from the file type. With `ocr`, text in
+    pictures is read by `ocr_engine`, whose name may be followed by a version; `ocr_languages` are tesseract's names,
+    such as "eng+deu". With `comments`, the comments of Word documents and OpenDocument texts are read. `pictures` are
+    the picture files that a page shows, by path relative to the page.
     """
 
     language: str = ""
@@ -49,14 +48,14 @@ class ParseOptions:
 class Format:
     """A kind of file; raise `version` whenever `parse` returns a different text or different elements.
 
-    `files` and `by` are columns of the page on formats: which files these are, and how they are read. The rest is what
-    tells the format, and what it decides:
+    `files` and `by` are columns of the docs page on formats: which files these are, and how they are read. The other
+    fields are signs of the format and their consequences:
 
-    - `signatures`: bytes at an offset; `members` and `streams`: what the first name within a zip archive or a compound
-      file begins with; `opendocument`: the kind of document that its `mimetype` states.
-    - `begins`: how a text of the format begins beyond doubt, whatever its name. `holds`: what a text holds for which
-      the suffix is believed; without it, the text needs other signs.
-    - `akin`: formats, and languages, of which the name decides. `labels`: what the classifier calls the format.
+    - `signatures`: bytes at an offset; `members` and `streams`: prefixes of the first name in a zip archive or a
+    compound file; `opendocument`: the kind of document that its `mimetype` states.
+    - `begins`: a beginning that proves the format, whatever the name. `holds`: content with which a text's suffix is
+    believed; without it, the text needs other signs.
+    - `akin`: formats and languages that only the name distinguishes. `labels`: the classifier's names of the format.
     - `content_type`: that of all documents of the format, and why (`because`).
     """
 
@@ -94,7 +93,7 @@ EXCEL_2003 = (
     r"|<(?:\w+:)?Workbook\b[^>]*urn:schemas-microsoft-com:office:spreadsheet)"
 )
 WIKI_DUMP = rf"{_DECLARATION}<mediawiki\b[^>]*http://www\.mediawiki\.org/xml/export-"
-"""How texts of a format begin, or what they hold, for their records: matched without regard to case, line by line."""
+"""Beginnings or contents of texts of a format, for its record: matched line by line, ignoring case."""
 
 
 def _by(function: str) -> Callable[[bytes, ParseOptions], Parsed]:
@@ -109,7 +108,7 @@ def _by(function: str) -> Callable[[bytes, ParseOptions], Parsed]:
 
 
 def _titled(function: str) -> Callable[[bytes, ParseOptions], Parsed]:
-    """Return the parser of that name, and find lists of contents, and titles by their looks where none have markup."""
+    """Return the parser of that name; it also finds tables of contents, and titles by their looks if none have markup."""
     parse = _by(function)
 
     def titled(data: bytes, options: ParseOptions) -> Parsed:
@@ -122,7 +121,7 @@ def _titled(function: str) -> Callable[[bytes, ParseOptions], Parsed]:
 
 
 def _form(name: str, version: int, reader: str, suffixes: str, files: str, by: str, **signs: Any) -> Format:
-    """Return the record of a format; `reader` is the name of its function, words in `suffixes` are parted by spaces."""
+    """Return the record of a format; `reader` is the name of its function, and `suffixes` are separated by spaces."""
     parse = _titled(reader) if signs.pop("titled", False) else _by(reader)
     for pattern in ("begins", "holds"):
         if pattern in signs:
@@ -268,6 +267,6 @@ _ALL = (
         "the text itself", content_type="code", because="the file is source code"),
 )  # fmt: skip
 """Each format: name, version, reader, suffixes, which files these are, how they are read; then the signs of `Format`,
-and whether titles are found by their looks. Of several formats whose signs fit a file, the first one counts."""
+and whether titles are found by their looks. If the signs of several formats fit a file, the first counts."""
 
 FORMATS: dict[str, Format] = {form.name: form for form in _ALL}

@@ -1,4 +1,4 @@
-"""Formula tex: MathML and the formulas of Office as TeX between dollars, by pandoc, many in one reading.
+"""Formula tex: MathML and Office formulas as TeX between dollars, by pandoc, many in one call.
 
 Sources: W3C MathML 3.0; ISO/IEC 29500-1, 22.1 "Math".
 """
@@ -18,11 +18,11 @@ from docmill.tasks.parse.superscripts import between_dollars
 
 _MATH = "{http://schemas.openxmlformats.org/officeDocument/2006/math}"
 FORMULA = f"{_MATH}oMath"
-"""A formula of Office, within a paragraph."""
+"""An Office formula, within a paragraph."""
 _MAX_DEPTH = 60  # nested parts of a formula: no author nests 20, and pandoc takes a second for a thousand
 _MAX_PARTS = 2_000
-"""Parts of a formula: a matrix of 30 by 30 has 1,830. Pandoc's time grows with their square: 16 s for 20,000."""
-_MAX_ALL = 100_000  # parts of the formulas of one reading; a book of mathematics has 50,000
+"""Parts of a formula: a matrix of 30 by 30 has 1,830. Pandoc's time grows quadratically: 16 s for 20,000."""
+_MAX_ALL = 100_000  # parts of the formulas in one call; a book of mathematics has 50,000
 _TOKENS = ("mi", "mn", "mo", "ms", "mtext")
 _NOT_SHOWN = frozenset(("annotation", "annotation-xml", "mphantom"))
 _WORD = (
@@ -41,12 +41,12 @@ _WORD_PARTS = {
 
 
 def fill_mathml(formulas: Iterable[Any]) -> None:
-    """Replace the content of formulas of MathML by lines of text; those within another are part of it."""
+    """Replace the content of MathML formulas by lines of text; formulas within another are part of it."""
     _fill(list(formulas), "html")
 
 
 def fill_office_formulas(formulas: Iterable[Any]) -> None:
-    """Replace the content of formulas of Office, `m:oMath`, by lines of text."""
+    """Replace the content of Office formulas, `m:oMath`, by lines of text."""
     _fill(list(formulas), "docx")
 
 
@@ -58,7 +58,7 @@ def _fill(formulas: list[Any], notation: str) -> None:
 
 
 def _lines(formulas: Sequence[Any], notation: str) -> list[str]:
-    """Return formulas as TeX; the words alone of those that pandoc cannot read, or that are too large for it."""
+    """Return formulas as TeX, or only their words if pandoc cannot read them or they are too large for it."""
     lines, left = [_words(one) for one in formulas], _MAX_ALL
     plain = dict[int, Any]()
     for number, formula in enumerate(formulas):
@@ -73,7 +73,7 @@ def _lines(formulas: Sequence[Any], notation: str) -> list[str]:
 
 
 def _size(formula: Any) -> int:
-    """Return the number of parts of a formula, or one that is too large if they are nested too deeply."""
+    """Return the number of parts of a formula, or a number that is too large if they are nested too deeply."""
     parts = depth = 0
     for event, _ in etree.iterwalk(formula, events=("start", "end")):
         depth += 1 if event == "start" else -1
@@ -96,13 +96,13 @@ def _words(formula: Any) -> str:
 
 
 def _is_apart(formula: Any) -> bool:
-    """Return whether a formula stands on a line of its own."""
+    """Return whether a formula is on a line of its own."""
     parent = formula.getparent()
     return formula.get("display") == "block" or (parent is not None and parent.tag == f"{_MATH}oMathPara")
 
 
 def _plain(formula: Any, notation: str) -> Any:
-    """Return a formula as pandoc knows it: that of a page without prefixes, whichever the page has."""
+    """Return a formula as pandoc expects it: for a page, without the prefixes that the page may use."""
     copied = deepcopy(formula)
     copied.tail = None
     etree.strip_elements(copied, etree.Comment, etree.ProcessingInstruction, with_tail=False)
@@ -118,7 +118,7 @@ def _plain(formula: Any, notation: str) -> Any:
 
 
 def _flatten(token: Any) -> None:
-    """Join the words of a token of MathML, which may hold markup of the page."""
+    """Join the words of a MathML token, which may contain markup of the page."""
     if len(token):
         text = "".join(token.itertext())
         del token[:]
@@ -126,7 +126,7 @@ def _flatten(token: Any) -> None:
 
 
 def _read(formulas: dict[int, Any], notation: str) -> Iterator[tuple[int, str]]:
-    """Yield the TeX of formulas by their numbers; nothing if all of them together are too much for pandoc."""
+    """Yield the TeX of formulas by number; nothing if all of them together are too much for pandoc."""
     document = (_page if notation == "html" else _word_document)(formulas)
     with suppress(Rejected):
         for block in read_tree(document, notation)["blocks"]:

@@ -1,6 +1,6 @@
-"""File type: detected by a file's content first, then by its name, unless the content contradicts it.
+"""File type: detected from a file's content first, then from its name, unless the content contradicts it.
 
-In this order: magic bytes; the members of a zip container; a suffix that only a plugin knows, or the first bytes of a
+The order is: magic bytes; the members of a zip container; a suffix that only a plugin knows, or the first bytes of a
 binary file that only a plugin reads; the name, if the text confirms it; an unmistakable text; a classifier, if name and
 text disagree or say nothing; the name, if the text at least allows it.
 """
@@ -34,20 +34,20 @@ if TYPE_CHECKING:
 _HEAD = 65_536
 """Bytes of text to look at: more than a sample of its lines takes, unless they are very long."""
 _OVERRULES = 0.8
-"""The classifier's score that overrules a name which the text allows: lower, and texts about code become code."""
+"""The classifier's score that overrules a name which the text allows; lower, and texts about code become code."""
 _SUGGESTS = 0.6
-"""The classifier's score that counts if no name contradicts it: lower, and its guess is no better than counting signs.
+"""The classifier's score that counts if no name contradicts it; lower, and its guess is no better than counting signs.
 """
 _BY_SUFFIX = {suffix: name for name, form in FORMATS.items() if name != "code" for suffix in form.suffixes}
-# Languages with so similar a syntax that a name decides between them; of formats, their records say it.
+# Languages with such similar syntax that the name decides between them; for formats, see their records.
 _FAMILIES = (
     {"c", "cpp", "objectivec"}, {"javascript", "typescript", "vue"}, {"ini", "toml"}, {"r", "matlab"},
     {"scala", "groovy", "kotlin"}, {"css", "vue"},
 )  # fmt: skip
 _DOUBTED = frozenset(("text", "log", "code", "csv", "markdown", "html", "eml", "json", "jsonl", "ipynb", "xml"))
-"""Formats whose names the classifier may overrule although the text allows them: texts of many kinds do."""
-_OF_SENTENCES = ("text", "markdown")  # formats that say nothing of sentences which the classifier could know better
-# Its labels for languages that docmill names differently; those of formats are in their records.
+"""Formats whose names the classifier may overrule although the text allows them, because many kinds of text do."""
+_OF_SENTENCES = ("text", "markdown")  # formats with sentences, about which the classifier knows nothing better
+# Its labels for languages that docmill names differently; those for formats are in their records.
 _LANGUAGES = {
     "asm": "assembly", "batch": "batch", "cs": "csharp", "csproj": "xml", "gemfile": "ruby", "gemspec": "ruby",
     "gradle": "groovy", "hcl": "terraform", "objectivec": "objectivec", "proto": "protobuf", "scss": "css", "vba": "vb",
@@ -96,7 +96,7 @@ def format_of_name(name: str) -> str:
 
 
 def _locked(suffix: str) -> FileType:
-    """Return the type of an encrypted Office document by its name: its content is unknown without the password."""
+    """Return the type of an encrypted Office document from its name: its content is unknown without the password."""
     stated = _BY_SUFFIX.get(suffix, "")
     return FileType(stated if stated in ("docx", "pptx", "xlsx") else "docx")
 
@@ -133,7 +133,7 @@ def _text_type(suffix: str, whole: str, data: bytes) -> FileType:
 
 
 def _allowed(named: FileType, seen: FileType | None, text: str) -> FileType:
-    """Return the name's type if the text allows it; another type that is seen wins unless the name is more specific."""
+    """Return the name's type if the text allows it; another recognised type wins unless the name is more specific."""
     if seen is None or (named.format == "markdown" and not overrules_markdown(seen, text)):
         return named
     if _akin(named, seen) and named.format != "text":
@@ -142,19 +142,19 @@ def _allowed(named: FileType, seen: FileType | None, text: str) -> FileType:
 
 
 def _doubted(named: FileType, seen: FileType | None) -> FileType | None:
-    """Return the type of a text that contradicts the name; the name decides between similar languages."""
+    """Return the type of a text that contradicts the name; the name still decides between similar languages."""
     if seen is not None and named.format == seen.format == "code" and _akin(named, seen):
         return named
     return seen
 
 
 def _seen(text: str, whole: str, data: bytes, score: float, asked: bool = True) -> FileType | None:
-    """Return the type of a text without its name, by its signs, else by the classifier if that is to be asked."""
+    """Return the type of a text without its name, by its signs or else by the classifier if `asked`."""
     return plainly(text, data) or recorded(text) or (_guessed(whole, data, score) if asked else None)
 
 
 def _guessed(whole: str, data: bytes, score: float) -> FileType | None:
-    """Return the classifier's type of a text; None if that is JSON, because JSON has been tried before."""
+    """Return the classifier's type of a text; None if that is JSON, which has already been tried."""
     found = classify(whole, score)
     broken = found is not None and found.format in ("json", "jsonl") and len(data) <= MAX_JSON
     return None if broken else found
@@ -168,7 +168,7 @@ def _named(suffix: str, text: str) -> FileType | None:
 
 
 def _akin(one: FileType, other: FileType) -> bool:
-    """Return whether a name decides between two types."""
+    """Return whether the name decides between two types."""
     names = {kind.language or kind.format for kind in (one, other)}
     akin = any(names & {kind.format} and names <= FORMATS[kind.format].akin | {kind.format} for kind in (one, other))
     return akin or any(names <= family for family in _FAMILIES)
@@ -180,7 +180,7 @@ def _model() -> "Magika":
     from magika import Magika
 
     class SingleThread(Magika):
-        """One that computes in the calling thread; with a thread for each core, idle ones spin for as long again."""
+        """Computes in the calling thread; with a thread per core, idle threads would spin for as long again."""
 
         def _init_onnx_session(self) -> Any:
             options = onnxruntime.SessionOptions()
@@ -193,7 +193,7 @@ def _model() -> "Magika":
 def classify(text: str, least: float) -> FileType | None:
     """Return the likeliest type of a text; None for plain text or a score, in [0, 1], below `least`.
 
-    The format may be one that `FORMATS` lacks. Source: Fratantonio et al., Magika, ICSE 2025.
+    The format may be missing from `FORMATS`. Source: Fratantonio et al., Magika, ICSE 2025.
     """
     result = _model().identify_bytes(text.encode("utf-8", "replace"))
     label = str(result.output.label)

@@ -29,11 +29,11 @@ def _lacks_nothing(_format: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Parser:
-    """What turns the bytes of a file into a document; raise `version` whenever `parse` returns another one.
+    """Turns the bytes of a file into a document; raise `version` whenever `parse` returns a different one.
 
-    `formats` maps the name of each format that it takes to the suffixes and signatures by which a plugin finds files
-    of a new format. `parse(data, file_type, limits, options)` gets its own options last. `lacks(format)` says what must
-    be installed before a format can be read, or "". `library` is a distribution whose version decides the result, too.
+    `formats` maps the name of each format to the suffixes and signatures by which a plugin finds files of a new format.
+    `parse(data, file_type, limits, options)` gets its own options last. `lacks(format)` says what must be installed to
+    read a format, or "". `library` is a distribution whose version also affects the result.
     """
 
     name: str
@@ -67,7 +67,7 @@ def _release(distribution: str) -> str:
 class ParserPlugin(Protocol):
     """A way to read files: an entry point of the group `docmill.parsers`, whose name `[[parse.readers]]` takes.
 
-    The entry point leads to an object with these members, or to a class that is called without arguments. It is
+    The entry point refers to an object with these members, or to a class that is called without arguments. It is
     imported when a run begins; import slow packages in the first call of `parse`.
 
     Attributes:
@@ -77,11 +77,10 @@ class ParserPlugin(Protocol):
         options: A frozen dataclass, of the standard library or of pydantic, or `docmill.plugins.NoOptions`.
             `__post_init__`, or pydantic, refuses wrong values with a `ValueError`. `options` of `[[parse.readers]]`
             is checked with it.
-        formats: The formats that it takes, each with the signs of its files. A format of docmill's has no signs: such a
-            file goes to the plugin where `[[parse.readers]]` says so. A new format goes to the plugin without a
-            setting. Its signs are suffixes, in lower case with their dot (".cook"), and signatures, which are the bytes
-            that a binary file begins with (b"COOK"). A suffix that docmill knows, and a signature of files that it
-            reads itself, remain docmill's.
+        The formats that it reads, each with the signs of its files. A format of docmill has no signs: such a file goes
+        to the plugin if `[[parse.readers]]` says so. A new format goes to the plugin without a setting. Its signs are
+        suffixes, in lower case with their dot (".cook"), and signatures, which are the first bytes of a binary file
+        (b"COOK"). Suffixes that docmill knows, and signatures of files that it reads itself, remain docmill's.
     """
 
     version: int | str
@@ -105,11 +104,11 @@ class ParserPlugin(Protocol):
 
 
 def parser_of_plugin(origin: Origin, plugin: ParserPlugin) -> Parser:
-    """Return the parser of a plugin, whose failures and wrong elements reject the document and name the plugin."""
+    """Return the parser of a plugin; if it fails or gives wrong elements, it rejects the document and is named."""
     if not (isinstance(plugin.options, type) and is_dataclass(plugin.options)):
         raise TypeError(f"its options must be a dataclass, such as docmill.plugins.NoOptions, got {plugin.options!r}")
 
-    plugin.options()  # raises where a field has no default, for a new format is read without settings
+    plugin.options()  # raises if a field has no default, because a new format is read without settings
 
     def parse(data: bytes, file_type: FileType, _limits: ParseOptions, options: Any) -> Parsed:
         return checked(plugin.parse(data, file_type.format, options))
@@ -143,7 +142,7 @@ def _is_sign(sign: object) -> bool:
 
 
 def checked(parsed: Parsed) -> Parsed:
-    """Return what a plugin has parsed; raise `TypeError` or `ValueError` for what no store could hold."""
+    """Return what a plugin has parsed; raise `TypeError` or `ValueError` if no store could hold it."""
     if not isinstance(parsed, Parsed):
         raise TypeError(f"it must return docmill.plugins.Parsed, got {type(parsed).__name__}")
     if not isinstance(parsed.text, str) or not isinstance(parsed.title, str):
@@ -170,8 +169,8 @@ def _check_types(element: Element) -> None:
 def faults(parsed: Parsed) -> list[str]:
     """Return the invariants that a document's elements violate; a correct parser violates none.
 
-    Each element is inside the text and not empty. Elements are ordered by start. One either contains another or does
-    not overlap it. Pages and lines never run backwards.
+    Each element is inside the text and not empty. Elements are ordered by start. Two elements are nested or do not
+    overlap. Pages and lines never decrease.
     """
     found: list[str] = []
     ends: list[int] = []
@@ -195,7 +194,7 @@ def faults(parsed: Parsed) -> list[str]:
 
 
 def _fault(element: Element, page: int, line: int) -> str:
-    """Return what is wrong with an element behind one of such a page and line, "" if nothing is."""
+    """Return what is wrong with an element that follows the given page and line, or ""."""
     if element.page < page or element.line < line:
         return f"page {element.page} or line {element.line} after {page} and {line}"
     return "" if element.kind in KINDS else f"kind is none of {', '.join(sorted(KINDS))}"

@@ -1,4 +1,4 @@
-"""Parsers: the registry of what reads files, and the formats that plugins add."""
+"""Parsers: the registry of parsers, and the formats that plugins add."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
@@ -19,7 +19,7 @@ _OUR_SUFFIXES = frozenset(BY_SUFFIX).union(*(form.suffixes for form in FORMATS.v
 
 
 def _parser_of(form: str) -> Parser:
-    """Return the parser of a format of ours, which has the name of its only format."""
+    """Return the parser of a built-in format, which has the format's name."""
 
     def parse(data: bytes, _type: FileType, limits: ParseOptions, _options: Any) -> Parsed:
         return FORMATS[form].parse(data, limits)
@@ -34,7 +34,7 @@ def _parse_partitioned(data: bytes, file_type: FileType, limits: ParseOptions, o
 
 
 def unstructured_parser() -> Parser:
-    """Return the parser; nothing of the library is imported before it reads a file."""
+    """Return the parser; the library is imported only when it reads a file."""
     formats: dict[str, Any] = dict.fromkeys(NEEDED, ())
     return Parser("unstructured", 1, formats, _parse_partitioned, UnstructuredOptions, lacking, "unstructured")
 
@@ -47,7 +47,7 @@ PARSERS: Registry[Parser] = Registry(
 
 
 def plugged() -> Iterator[Parser]:
-    """Yield the parsers of plugins, without those that cannot be used."""
+    """Yield the usable parsers of plugins."""
     for name in PARSERS:
         if name not in PARSERS.own:
             with suppress(ConfigError):
@@ -55,15 +55,15 @@ def plugged() -> Iterator[Parser]:
 
 
 def unusable() -> str:
-    """Return what is wrong with the parsers of plugins that cannot be used, or ""."""
+    """Return what is wrong with unusable plugin parsers, or ""."""
     problems = (one.problem for one in PARSERS.listed() if one.problem)
     return "".join(f"; {problem}" for problem in dict.fromkeys(problems))
 
 
 def default_parser(form: str) -> Parser | None:
-    """Return the parser that reads a format where no setting chooses: ours, else that of a plugin, or None.
+    """Return the default parser of a format: the built-in one, else a plugin's, or None.
 
-    Raises `Rejected` if several plugins take a format that docmill does not read.
+    Raise `Rejected` if several plugins read a format that docmill does not.
     """
     if form in FORMATS:
         return PARSERS[form]
@@ -75,14 +75,14 @@ def default_parser(form: str) -> Parser | None:
 
 
 def format_of_suffix(suffix: str) -> str:
-    """Return the format of plugins that a suffix stands for, or ""; a suffix of docmill's stands for none."""
+    """Return the plugin format with a suffix, or ""; suffixes that docmill knows give ""."""
     if suffix in _OUR_SUFFIXES:
         return ""
     return next((name for one in plugged() for name, signs in one.formats.items() if suffix in signs), "")
 
 
 def format_of_signature(data: bytes, kind: str) -> str:
-    """Return the format of plugins of a binary file that docmill does not read, or ""; `kind` is its own guess."""
+    """Return the plugin format of a binary file that docmill does not read, or ""; `kind` is docmill's guess."""
     for one in plugged():
         for name, signs in one.formats.items():
             begun = any(data.startswith(sign) for sign in signs if isinstance(sign, bytes))

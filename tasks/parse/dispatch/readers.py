@@ -1,4 +1,4 @@
-"""Readers: the parsers that settings choose by path, instead of those that read a format by default."""
+"""Readers: the parsers that settings choose by path, instead of the default parser of a format."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
@@ -16,17 +16,17 @@ from docmill.tasks.paths.patterns import PathPatterns, patterns_of
 
 _SCANNED = ("pdf", "image")  # formats whose text may depend on OCR
 _SCANNED_FACTS = ("ocr_pages", "scanned_pages", "pictured_pages", "garbled_pages", "pages_without_text")
-"""What the metadata of a PDF call pages that OCR reads, or would read."""
-_COMMENTED = ("docx", "doc", "odt")  # and on whether comments are read
+"""Metadata of a PDF about pages that OCR reads, or would read."""
+_COMMENTED = ("docx", "doc", "odt")  # formats whose text depends on whether comments are read
 _GLOBS = 256
-"""Compiled globs to cache, as of routes."""
+"""Compiled globs to cache, as for routes."""
 _VAGUE = "text"
-"""The format whose suffixes say nothing: HTML or a mail may be named .txt, and another parser may take it."""
+"""The format whose suffixes prove nothing: HTML or a mail may be named .txt, and another parser may read it."""
 
 
 @dataclass(frozen=True, slots=True)
 class ChosenReader:
-    """The name of a parser and its options; checked when built."""
+    """The name of a parser and its options; checked when constructed."""
 
     name: str
     options: Mapping[str, Any] = field(default_factory=dict)
@@ -44,11 +44,11 @@ class ChosenReader:
         return PARSERS[self.name]
 
     def spelled(self) -> tuple[Any, ...]:
-        """Return what a key must cover of it."""
+        """Return the parts that a key must cover."""
         return self.name, self.parser.whole_version, asdict(options_of_parser(self.name, self.options))
 
     def readable(self) -> list[str]:
-        """Return the formats for which nothing has to be installed."""
+        """Return the formats for which nothing must be installed."""
         return [form for form in self.parser.formats if not self.parser.lacks(form)]
 
     def takes(self, form: str) -> bool:
@@ -60,7 +60,7 @@ class ChosenReader:
 class ReaderTable:
     """Chooses a reader by the first glob that matches a uri; globs are written as in .gitignore.
 
-    The parsers of plugins are imported when a table is built, as they say which files they read.
+    Plugin parsers are imported when a table is built, because they say which files they read.
     """
 
     by_glob: tuple[tuple[str, ChosenReader], ...] = ()
@@ -77,13 +77,13 @@ class ReaderTable:
             pass
 
     def chosen(self, uri: str) -> ChosenReader | None:
-        """Return the reader of a uri, or None where the default of its format reads it."""
+        """Return the reader of a uri, or None for the default parser of its format."""
         return next((reader for glob, reader in self.by_glob if _compile(glob).match(uri)), None)
 
 
 def _check(glob: str, reader: ChosenReader) -> None:
-    """Raise ConfigError for a rule by which no file of the suffix that its glob names could be read."""
-    from docmill.tasks.parse.dispatch.file_type import format_of_name  # with what tells formats apart: 0.1 s
+    """Raise ConfigError for a rule whose reader cannot read files with the suffix in its glob."""
+    from docmill.tasks.parse.dispatch.file_type import format_of_name  # loads format detection: 0.1 s
 
     form = format_of_name(PurePosixPath(glob).name)
     if form not in ("", _VAGUE) and not reader.takes(form):
@@ -117,7 +117,7 @@ def parser_for(file_type: FileType, reader: ChosenReader | None) -> tuple[Parser
 
 
 def may_be_scanned(file_type: FileType, metadata: str) -> bool:
-    """Return whether OCR decides what is read of a file, given the metadata of its document as JSON."""
+    """Return whether OCR affects the text of a file, given its document's metadata as JSON."""
     return file_type.format == "image" or (
         file_type.format in _SCANNED and any(f'"{fact}"' in metadata for fact in _SCANNED_FACTS)
     )
@@ -126,11 +126,11 @@ def may_be_scanned(file_type: FileType, metadata: str) -> bool:
 def parser_key(
     file_type: FileType, options: ParseOptions, reader: ChosenReader | None = None, scanned: bool = True
 ) -> str:
-    """Return the key of everything but a file's content that determines its canonical text.
+    """Return the key of everything besides a file's content that determines its canonical text.
 
     Passwords and limits decide whether there is a text, but not which, so they are not part of the key. Nor is OCR for
-    a file that is not `scanned`. A new version of tesseract is not noticed, as only the program knows it. The key is ""
-    if nothing that is installed reads the format.
+    a file that is not `scanned`. A new version of tesseract goes unnoticed, because only the program knows it. The key
+    is "" if nothing installed reads the format.
     """
     form = FORMATS.get(file_type.format)
     if form is not None and (reader is None or reader.name == form.name):
@@ -147,7 +147,7 @@ def _ocr_key(options: ParseOptions) -> tuple[str, ...]:
 
 
 def parser_name(file_type: FileType, reader: ChosenReader | None = None) -> str:
-    """Return the format and the version of its parser, with the parser's name where it is not docmill's own."""
+    """Return the format and its parser's version, with the parser's name if it is not docmill's own."""
     form = FORMATS.get(file_type.format)
     if form is not None and (reader is None or reader.name == form.name):
         return f"{form.name} {form.version}"
@@ -155,13 +155,13 @@ def parser_name(file_type: FileType, reader: ChosenReader | None = None) -> str:
 
 
 def reader_name(file_type: FileType, reader: ChosenReader | None) -> str:
-    """Return the name and the version of the parser of a file, or "" for docmill's default."""
+    """Return the name and version of the parser of a file, or "" for docmill's default."""
     chosen = reader if file_type.format in FORMATS else reader or _default(file_type.format)
     return "" if chosen is None or chosen.name == file_type.format in FORMATS else str(chosen.parser)
 
 
 def _default(form: str) -> ChosenReader | None:
-    """Return the parser of a plugin that reads a format by default, or None if there is not exactly one."""
+    """Return the plugin parser that reads a format by default, or None unless there is exactly one."""
     try:
         parser = default_parser(form)
     except Rejected:

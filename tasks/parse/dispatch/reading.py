@@ -1,4 +1,4 @@
-"""Reading: parse a file of any format, once it is decrypted with its password, and check the result."""
+"""Reading: parse a file of any format, after decrypting it with its password, and check the result."""
 
 import gc
 import io
@@ -18,30 +18,30 @@ from docmill.tasks.parse.signatures import binary_kind
 from docmill.tasks.parse.titles.own_title import with_own_title
 
 _MAX_MESSAGE = 400
-"""Characters of a library's error to keep: some libraries quote the whole file in theirs."""
+"""Characters of a library's error to keep: some libraries quote the whole file."""
 _BLANK = b"\0 \t\r\n"
 _BEGINNING = 1_000  # bytes searched first for a non-blank one: enough for nearly all large files
 _ZIP = b"PK\x03\x04"
-_MAX_MEMBERS = 1_000  # of a container, of which names are corrected: each takes a pass over the file
+_MAX_MEMBERS = 1_000  # of a container whose names are corrected: each takes a pass over the file
 _COMPOUND = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 _POINTER, _MOST_OF_POINTER = b"version https://git-lfs.github.com/spec/", 1_024
-"""How a pointer of Git LFS begins, which a checkout may have for a large file; the specification has it shorter."""
+"""The beginning of a Git LFS pointer, which a checkout may have instead of a large file, and its maximum size."""
 _MAX_ERROR = 100  # characters of a library's message: some quote the damaged bytes
-_PAD = b"\x36"  # what MS-OFFCRYPTO fills a key with
-_BITS_A_BYTE = 8  # key sizes are stated in bits
-_BY_DEFAULT = "VelvetSweatshop"  # Excel's own password for workbooks that are encrypted without one (MS-OFFCRYPTO)
+_PAD = b"\x36"  # MS-OFFCRYPTO pads keys with it
+_BITS_A_BYTE = 8  # key sizes are given in bits
+_BY_DEFAULT = "VelvetSweatshop"  # Excel's own password for workbooks encrypted without one (MS-OFFCRYPTO)
 
 
 def parse(data: bytes, file_type: FileType, options: ParseOptions, reader: ChosenReader | None = None) -> Parsed:
-    """Return a document's canonical text and elements, by `reader` or by the default of its format.
+    """Return a document's canonical text and elements, by `reader` or the default parser of its format.
 
-    Raises Rejected with the reason for any failure.
+    Raise Rejected with the reason for any failure.
     """
-    if not data[:_BEGINNING].strip(_BLANK) and not data.strip(_BLANK):  # `strip` copies the whole
+    if not data[:_BEGINNING].strip(_BLANK) and not data.strip(_BLANK):  # `strip` copies everything
         raise Rejected("empty", f"{len(data)} bytes, none of them text" if data else "0 bytes")
     if len(data) < _MOST_OF_POINTER and data.startswith(_POINTER):
         raise Rejected("unreadable", "a pointer of Git LFS; its content is not here: `git lfs pull` fetches it")
-    parser_for(file_type, reader)  # first, for a password is of no use to a file that nothing reads
+    parser_for(file_type, reader)  # checked first, because a password does not help a file that nothing reads
     opened = _slashed(unlocked(data, options.passwords))
     if opened is not data and (inner := binary_kind(opened)) in FORMATS:
         file_type = replace(file_type, format=inner)
@@ -52,13 +52,13 @@ def parse(data: bytes, file_type: FileType, options: ParseOptions, reader: Chose
 
 
 def _slashed(data: bytes) -> bytes:
-    """Return a container in which slashes part the names of its members, where a program has written backslashes."""
+    """Return a container with slashes in its member names if a program has written backslashes."""
     if not data.startswith(_ZIP):
         return data
     try:
         with ZipFile(io.BytesIO(data)) as container:
             names = [info.orig_filename for info in islice(container.infolist(), _MAX_MEMBERS)]
-    except Exception:  # a damaged container, of which its parser says more
+    except Exception:  # a damaged container: its parser says more
         return data
     for name in (name.encode() for name in names if "\\" in name):
         data = data.replace(name, name.replace(b"\\", b"/"))
@@ -118,7 +118,7 @@ def unlocked(data: bytes, passwords: tuple[str, ...]) -> bytes:
 
     try:
         locked = OfficeFile(io.BytesIO(data)).is_encrypted()
-    except Exception as error:  # no Office document, or a damaged one: its parser says which
+    except Exception as error:  # not an Office document, or a damaged one: its parser says which
         if binary_kind(data) == "encrypted":
             raise Rejected("encrypted", f"an encrypted Office document with a damaged header ({error})") from error
         return data
@@ -146,7 +146,7 @@ def _with_any(passwords: tuple[str, ...], data: bytes) -> bytes:
 
 @cache
 def fill_keys() -> None:
-    """Let `msoffcrypto` pad a key that is longer than its hash, as MS-OFFCRYPTO 2.3.4.11 requires."""
+    """Let `msoffcrypto` pad keys that are longer than their hash, as MS-OFFCRYPTO 2.3.4.11 requires."""
     from msoffcrypto.method.ecma376_agile import ECMA376Agile
 
     derive = ECMA376Agile._derive_encryption_key
@@ -159,7 +159,7 @@ def fill_keys() -> None:
 
 
 def _opened(data: bytes, password: str) -> tuple[bytes, str]:
-    """Return the document if the password fits, else b""; then the error, unless it is a wrong password."""
+    """Return the document if the password fits, else b""; and the error, unless it is only a wrong password."""
     from msoffcrypto import OfficeFile
     from msoffcrypto.exceptions import InvalidKeyError
 
@@ -170,6 +170,6 @@ def _opened(data: bytes, password: str) -> tuple[bytes, str]:
         file.decrypt(opened)
     except InvalidKeyError:
         return b"", ""
-    except Exception as error:  # whatever a damaged head of encryption leads to
+    except Exception as error:  # a damaged encryption header can lead to anything
         return b"", str(error)[:_MAX_ERROR]
     return opened.getvalue(), ""

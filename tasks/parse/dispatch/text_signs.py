@@ -19,36 +19,36 @@ from docmill.tasks.parse.records.rich_text import document_node, old_text
 from docmill.tasks.parse.signatures import OPEN_DOCUMENT
 
 MAX_JSON = 20_000_000
-"""Maximum bytes of JSON to load in order to recognise it, which takes time and several times as much memory."""
+"""Maximum bytes of JSON to load for recognition, which takes time and several times as much memory."""
 _SAMPLE_WIDTH = 250
-"""Characters of a line to search: signs are at its beginning, and no pattern is slow on that many."""
+"""Characters of a line to search: signs are at the start, and no pattern is slow on so few."""
 _SAMPLE_LINES = 400
 """Lines to search: enough that a licence or a list of imports at the top does not decide alone."""
 _MIN_ROWS = 3  # two similar lines may be chance
-_MIN_SAID = 2  # messages of a chat: one line in its form may stand in any log
+_MIN_SAID = 2  # messages of a chat: a single such line may be in any log
 _MIN_HEADERS = 3
-"""Known headers at the beginning of a mail: front matter and lists of settings may have two of them."""
-# Shares of a text's lines, in the order of use. Lines with signs of the type that the name states:
+"""Known headers at the start of a mail: front matter and lists of settings may have two of them."""
+# Shares of a text's lines, in order of use. First, lines with signs of the type that the name states:
 _LEAST_STAMPED = 0.1  # in a log: an entry may have any number of further lines
 _LEAST_MARKED = 0.05  # in Markdown: most lines are unmarked prose
-_MOST_CODE = 0.1  # in Markdown, outside of its fences: with more, it is code whose comments look like Markdown
-_LEAST_SETTINGS = 0.9  # in YAML, TOML and INI: each of their lines has a form, a long text in quotes has none
-_LEAST_SIGNED = 0.3  # of their own in those: the forms alone also fit much of each other
-# What a text has that is plainly sentences:
-_MOST_STRANGE = 0.01  # of its characters, those that sentences seldom have: code and markup have 3 % and more
-_LEAST_WORDS = 4  # in a line, on average: fewer are a list, a table or a poem
-# Lines with signs, where no name helps:
+_MOST_CODE = 0.1  # in Markdown, outside fences: with more, it is code whose comments look like Markdown
+_LEAST_SETTINGS = 0.9  # in YAML, TOML and INI: each of their lines has a form, but a long quoted text has none
+_LEAST_SIGNED = 0.3  # of a language's own signs in these: the forms of all three largely overlap
+# Properties of a text that plainly consists of sentences:
+_MOST_STRANGE = 0.01  # of its characters, those rare in sentences: code and markup have 3 % and more
+_LEAST_WORDS = 4  # per line, on average: fewer are a list, a table or a poem
+# Lines with signs, if no name helps:
 _LEAST_IRC = 0.8  # said or done in a channel: the rest are messages of the program
-_LEAST_TURNS = 0.5  # turns of a chat: messages have lines of their own
-_LEAST_ENTRIES = 0.6  # entries of a log, those that continue one left out
+_LEAST_TURNS = 0.5  # turns of a chat: messages may have further lines
+_LEAST_ENTRIES = 0.6  # entries of a log, ignoring lines that continue one
 _TAGS_A_LINE = 1 / 4  # of HTML, besides a first one: prose about HTML has fewer
-_WEAK_SIGN = 1 / 4  # for how much of a sign of Markdown a bullet or quotation counts, which plain texts have, too
-# What parts a table from prose:
+_WEAK_SIGN = 1 / 4  # of a Markdown sign, for which a bullet or quotation counts, because plain texts have them, too
+# What distinguishes a table from prose:
 _MOST_COMMAS = 0.7  # of its delimiters, those followed by a space: in prose nearly all are
 _MOST_ENDED = 0.2  # of lines in a column, those that end like sentences
-_LEAST_EVEN = 0.9  # of rows, those with as many fields as the first: a few hold line breaks in quotes
+_LEAST_EVEN = 0.9  # of rows, those with as many fields as the first: a few contain line breaks in quotes
 _SHORT_LINE = 40
-"""Average characters of a column's lines: longer ones are prose without line-end punctuation."""
+"""Average characters of a column's lines: longer ones are prose without punctuation at line ends."""
 
 _HTML = re.compile(
     r"\s*(?:<\?xml[^>]*>\s*)?(?:<!--(?:(?!-->).)*+-->\s*)*+<(?:!doctype\s+html|html|head|body)\b", re.I | re.S
@@ -70,7 +70,7 @@ _SETTINGS = {
     "ini": re.compile(r"^\[[^\]]+\]\s*$|^[\w.\- ]+\s*[=:].*$|^\s*[#;].*$|^\s+\S.*$", re.MULTILINE),
 }
 _MAIL = re.compile(MAIL_HEADER)
-_ENVELOPE = re.compile(r"From [^\r\n]{1,200} (?:19|20)\d\d\r?\n")  # what each message of a mailbox begins with
+_ENVELOPE = re.compile(r"From [^\r\n]{1,200} (?:19|20)\d\d\r?\n")  # the first line of each message in a mailbox
 _MAIL_NAMES = re.compile(MAIL_NAMES, re.M | re.I)
 _FLAT = re.compile(
     rb"office:mimetype=[\"']application/vnd\.oasis\.opendocument\.(text|spreadsheet|presentation|graphics)\b"
@@ -84,7 +84,7 @@ _TURN = re.compile(
     r"|\d{1,4}[/.-]\d{1,2}[/.-]\d{1,4},?[ ]\d{1,2}:\d\d(?::\d\d)?(?:[ \u202f]?[AaPp][Mm])?[ ]-[ ][^:\n]{1,40}:[ ])",
     re.M,
 )
-# Programs for IRC call their chats `.log`: `10:15 <@ann> hello`, `[10:15:02] *** Joins: ann`, or parts between tabs.
+# IRC programs call their chats `.log`: `10:15 <@ann> hello`, `[10:15:02] *** Joins: ann`, or fields between tabs.
 _CLOCK = r"^\[?(?:\d{4}-\d\d-\d\d[T ]|[A-Z][a-z]{2} \d\d )?\d\d:\d\d(?::\d\d)?\]?"
 _SAID = re.compile(
     rf"{_CLOCK}(?:[ \t]+<[ @+%~&]?(?!(?:trace|debug|info|notice|warn|error|fatal|crit)\w*>)[^<>\s]{{1,30}}>[ \t]"
@@ -104,16 +104,16 @@ _ORG_SURE = re.compile(r"^#\+(?:title|begin_\w+|options|author|include|startup|s
 _RST = re.compile(r"^\.\. [\w:-]+::|^:\w+:`|^\S.*\n([=\-~^\"'#*+])\1{3,}[ \t]*$|``\S", re.M)
 _TEX_DOCUMENT = re.compile(r"\\documentclass|\\begin\s*\{document\}|\\(?:sub)*section\*?\{")
 _STRICT = frozenset(("yaml",))
-_STRICT_LINES = 60  # of a text that must be YAML: an error shows in the first paragraph of prose
+_STRICT_LINES = 60  # of a text that must be YAML: prose gives an error in its first paragraph
 _LATEX = re.compile(r"\\(?:begin|end|section|subsection|documentclass|usepackage|label|cite|ref)\b")
-_VALUE_BEGIN = re.compile(r"\s*(?:[\[{(]|[A-Z]\w{0,60}\(\w{1,40}=)")  # of JSON, or of objects that Python printed
+_VALUE_BEGIN = re.compile(r"\s*(?:[\[{(]|[A-Z]\w{0,60}\(\w{1,40}=)")  # of JSON, or of objects printed by Python
 
 _FRONT_MATTER = re.compile(r"---[ \t]*\n\w[\w-]*:.*\n(?:.*\n)*?---[ \t]*\n")
 _STRANGE = re.compile(r"[^\w\s.,:;!?'\"()\-–—’\u2018“”…«»%&/]")
 _FORMAL = re.compile(
     r"^(?:[ ]{4}|\.\. |\s*[-*+>]\s|[\w-]+:(?:\s|$)|[-*+\#=~^_\"'`]{2,}\s*$)|\t|[;{}]\s*$", re.MULTILINE
 )
-"""What a line of code, of fields, of a table or of markup has, and one of sentences lacks."""
+"""Signs of a line of code, fields, tables or markup, which a line of sentences lacks."""
 
 
 def sample(text: str) -> str:
@@ -123,7 +123,7 @@ def sample(text: str) -> str:
 
 
 def plainly(text: str, data: bytes) -> FileType | None:
-    """Return the type of a text if it is beyond doubt, by its beginning or by loading it, else None."""
+    """Return the type of a text if its beginning, or loading it, leaves no doubt, else None."""
     language = language_of_interpreter(text.lstrip())
     if language:
         return FileType("code", language)
@@ -143,7 +143,7 @@ def plainly(text: str, data: bytes) -> FileType | None:
 
 
 def _stated(text: str, data: bytes) -> str:
-    """Return the format that a text says itself to have in its first words, or ""."""
+    """Return the format that a text itself states in its first words, or ""."""
     found = next((form.name for form in FORMATS.values() if form.begins and form.begins.match(text)), "")
     if found or b"<office:document" not in data[:_ROOT]:
         return found
@@ -152,7 +152,7 @@ def _stated(text: str, data: bytes) -> str:
 
 
 def is_mail(text: str) -> bool:
-    """Return whether a text begins with the header of a mail."""
+    """Return whether a text begins with a mail header."""
     head = _MAIL.match(text)
     return head is not None and len({name.lower() for name in _MAIL_NAMES.findall(head.group())}) >= _MIN_HEADERS
 
@@ -174,7 +174,7 @@ def _are_objects(whole: str) -> bool:
 
 
 def _form_of_object(whole: str) -> str:
-    """Return the format of a JSON object: that of a program that keeps its documents so, or plain JSON."""
+    """Return the format of a JSON object: a program's document format, or plain JSON."""
     if '"cells"' in whole and '"nbformat"' in whole:
         return "ipynb"
     return "boxnote" if _is_note(whole) else "json"
@@ -200,7 +200,7 @@ def _loads(text: str) -> bool:
 
 
 def bears_out(named: FileType, text: str, whole: str) -> bool:
-    """Return whether a text has so many signs of its name's type that no other needs to be considered."""
+    """Return whether a text has so many signs of its name's type that no other need be considered."""
     if named.format == "log":
         return len(_STAMP.findall(text)) > _LEAST_STAMPED * text.count("\n")
     if named.format == "markdown":
@@ -215,9 +215,9 @@ def bears_out(named: FileType, text: str, whole: str) -> bool:
 
 
 def is_prose(text: str) -> bool:
-    """Return whether a text is plainly sentences, so that no type but plain text and Markdown needs to be considered.
+    """Return whether a text plainly consists of sentences, so that only plain text and Markdown need be considered.
 
-    A classifier takes twice the time of all else that is done with a short text, and takes some in capitals for SQL.
+    The classifier takes twice as long as everything else for a short text, and takes some text in capitals for SQL.
     """
     is_formal = _FORMAL.search(text) is not None or len(text.split()) < _LEAST_WORDS * text.count("\n")
     return not is_formal and len(_STRANGE.findall(text)) <= _MOST_STRANGE * len(text)
@@ -230,7 +230,7 @@ def _is_markdown(text: str) -> bool:
 
 
 def _is_settings(language: str, text: str) -> bool:
-    """Return whether a text is clearly settings in a language, such as YAML; False for programs."""
+    """Return whether a text is clearly settings in a language such as YAML; False for programs."""
     lines, form = text.count("\n"), _SETTINGS.get(language)
     if form is None or len(form.findall(text)) <= _LEAST_SETTINGS * lines:
         return False
@@ -248,9 +248,9 @@ def may_be(named: FileType, text: str, whole: str) -> bool:
 
 
 def overrules_markdown(seen: FileType, text: str) -> bool:
-    """Return whether a text is of a type that was seen, although its name says Markdown, which allows any text.
+    """Return whether a recognised type overrules a name that says Markdown, which allows any text.
 
-    Formulas make no LaTeX, and lines of keys no YAML, if there is anything in the text that these do not allow.
+    Formulas alone are no LaTeX, and lines of keys no YAML, if the text contains anything that these do not allow.
     """
     if seen.format == "latex":
         return _TEX_DOCUMENT.search(text) is not None
@@ -258,7 +258,7 @@ def overrules_markdown(seen: FileType, text: str) -> bool:
 
 
 def _is_strict(text: str) -> bool:
-    """Return whether a text, but for its last lines, which may be cut, is YAML with keys or items."""
+    """Return whether a text is YAML with keys or items, ignoring its last lines, which may be cut."""
     try:
         return isinstance(yaml.load("\n".join(text.splitlines()[:_STRICT_LINES]), yaml.CSafeLoader), dict | list)
     except (yaml.YAMLError, ValueError):
@@ -275,14 +275,14 @@ def is_irc(text: str) -> bool:
 
 
 def is_chat_instead(named: FileType, text: str) -> bool:
-    """Return whether a text is a chat although its name is that of a log or of settings, which it resembles."""
+    """Return whether a text is a chat although its name says log or settings, which it resembles."""
     if named.format == "log" and is_irc(text):
         return True
     return (named.format == "log" or named.language in _SETTINGS) and bool(turns_of(text))
 
 
 def recorded(text: str) -> FileType | None:
-    """Return chat if most lines are turns or fields of them, log if most begin with a time or a level, else None."""
+    """Return chat if most lines are turns or their fields, log if most begin with a time or level, else None."""
     lines = text.count("\n")
     said = len(_TURN.findall(text)) > _LEAST_TURNS * lines or is_irc(text) or turns_of(text)
     if lines >= _MIN_ROWS and said:
@@ -307,7 +307,7 @@ def guess(text: str, whole: str) -> FileType:
 
 
 def _markup(text: str) -> str:
-    """Return the markup that most lines of a text have signs of, or "" if hardly any line has."""
+    """Return the markup of which most lines have signs, or "" if hardly any line has any."""
     marked = {
         "org": _share(_ORG, text) if _ORG_SURE.search(text) else 0.0,
         "latex": _share(_LATEX, text),
@@ -319,7 +319,7 @@ def _markup(text: str) -> str:
 
 
 def _share(sign: re.Pattern[str], text: str) -> float:
-    """Return the number of signs for each line of a text."""
+    """Return the number of signs per line of a text."""
     return len(sign.findall(text)) / max(1, text.count("\n"))
 
 
@@ -345,7 +345,7 @@ def _is_column(rows: list[str]) -> bool:
 def regular(text: str) -> bool:
     """Return whether nearly all rows have as many fields as the first, as in tables but not in prose.
 
-    Where lines differ, delimiters and line ends within quotes are left out: a cell may hold a whole conversation.
+    If lines differ, delimiters and line ends within quotes are ignored: a cell may contain a whole conversation.
     """
     delimiter = find_delimiter(text)
     if not delimiter:

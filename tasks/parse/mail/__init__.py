@@ -1,1 +1,1 @@
-"""Mail of the internet and of Outlook: text, quoted history and attachments."""
+"""Internet and Outlook mail: text, quoted history and attachments."""

@@ -23,10 +23,10 @@ _QUOTING = etree.XPath(
 )
 _DIVIDING = etree.XPath("//*[@id='divRplyFwdMsg' or @id='appendonsend' or @class='OutlookMessageHeader']")
 _MIN_SHARE = 0.5
-"""Share of plain text's words that HTML must exceed: below it, the HTML is taken for a note that points to the text."""
-_MIN_ITEMS = 2  # a single dash or number in a text is not a list
+"""Share of plain text's words that HTML must exceed; below it, the HTML is taken for a note that refers to the text."""
+_MIN_ITEMS = 2  # a single dash or number in a text is no list
 _MAX_CUT = 1_000
-"""Characters of an element below that may be lines of a head: a head's lines are short, an article is not."""
+"""Characters of a following element in which header lines are searched: header lines are short, an article is not."""
 _QUOTED = re.compile(r"(?:>[ \t]{0,3}){1,50}")
 _ORIGINAL = re.compile(
     r"-{2,}[ \t]*(?:original message|original appointment|ursprüngliche nachricht|message d'origine|mensaje original"
@@ -44,20 +44,21 @@ _DATED = re.compile(r".*\d.*[:>]$")
 _OPENING = re.compile(r"\s*(?:On|Am|Le|El|Em|Il|Op|Den|På)\s.{0,60}\d")  # "On Monday, 3 June 2019, Ann"
 _SIGNATURE = re.compile(r"--[ \t]*|_{20,}")
 _MAX_SIGNATURE = 12
-"""Written lines below `--` that may be a signature: where more follow, the rule divides a text, which must be read."""
+"""Lines of text below `--` that may be a signature; if more follow, the rule divides a text that must be read."""
 HEAD_LINES = 7
-"""Lines in which an enclosed mail's head says who, when, to whom and what about: with a copy, a blank line, a long list
-of receivers. In fewer lines some heads are missed; in many more, any two lines that begin like a label make a head."""
-_MIN_LABELS = 2  # besides "From:", which alone also begins a sentence
+"""Lines within which an enclosed mail's header says who, when, to whom and about what, allowing for a copy, a blank
+line and a long list of recipients. With fewer, some headers are missed; with many more, any two lines that begin like a
+label would make a header."""
+_MIN_LABELS = 2  # besides "From:", which can also begin a sentence
 _LABEL_WIDTH = 30
-"""Characters of a line that can be a label: the longest, between signs for bold letters, is far shorter."""
+"""Characters of a line that can be a label: even the longest, between signs for bold, is far shorter."""
 _MAX_LINE = 300
-"""Characters of a line that are searched, so that no pattern is slow on a paragraph without line breaks."""
-_ABOVE = 2  # lines above a quotation where its introduction may end: one of them may be blank
+"""Characters of a line to search, so that no pattern is slow on a paragraph without line breaks."""
+_ABOVE = 2  # lines above a quotation in which its introduction may end: one of them may be blank
 
 
 class MailLine(NamedTuple):
-    """A line without its quotation marks; `depth` counts them, `role` is "new", "quote", "signature" or "blank"."""
+    """A line without its quotation marks; `depth` counts them, and `role` is "new", "quote", "signature" or "blank"."""
 
     role: str
     depth: int
@@ -73,7 +74,7 @@ def read_lines(text: str) -> Iterator[tuple[str, int, list[str]]]:
 
 
 def begins_history(lines: list[str]) -> bool:
-    """Return whether the first line begins an answered or forwarded mail; the others are those below it."""
+    """Return whether the first line begins an answered or forwarded mail, given the lines below it."""
     first = lines[0].strip()[:_MAX_LINE] if lines else ""
     if _ORIGINAL.match(first):
         return True
@@ -99,13 +100,13 @@ def _line(line: str) -> MailLine:
 
 
 def _with_history(lines: list[MailLine]) -> list[MailLine]:
-    """Return lines with introductions of quotations, and all text after an enclosed mail's header, marked as quoted."""
+    """Return lines in which introductions of quotations, and everything after an enclosed mail's header, are quoted."""
     head = next((at for at in range(len(lines)) if _encloses(lines, at)), len(lines))
     return _with_introductions(lines[:head]) + [_nested(line) for line in lines[head:]]
 
 
 def _encloses(lines: list[MailLine], at: int) -> bool:
-    """Return whether the head of an enclosed mail begins at a line."""
+    """Return whether an enclosed mail's header begins at a line."""
     return lines[at].role == "new" and begins_history([line.text for line in lines[at : at + HEAD_LINES]])
 
 
@@ -132,7 +133,7 @@ def _mark_introduction(found: list[MailLine]) -> None:
 
 
 def _last_written(found: list[MailLine]) -> int | None:
-    """Return the index of the line that may introduce a quotation, or None if only blank ones are near."""
+    """Return the index of the line that may introduce a quotation, or None if only blank lines are near."""
     near = range(len(found))[-_ABOVE:]
     return next((at for at in reversed(near) if found[at].role != "blank"), None)
 
@@ -142,7 +143,7 @@ def _begins_introduction(line: MailLine) -> bool:
 
 
 def _with_signature(lines: list[MailLine]) -> list[MailLine]:
-    """Return lines with the few below two hyphens, or below underscores, marked as signature."""
+    """Return lines in which the few below two hyphens, or below underscores, are marked as a signature."""
     found = list(lines)
     for number, line in enumerate(lines):
         if line.role != "new" or not _SIGNATURE.fullmatch(line.text):
@@ -165,7 +166,7 @@ def _end_of_signature(lines: list[MailLine], start: int) -> int:
         if lines[at].role == "quote":
             return at
         count += lines[at].role == "new"
-        if count > _MAX_SIGNATURE + 1:  # the rule itself counts for one
+        if count > _MAX_SIGNATURE + 1:  # the rule itself counts as one
             return start
     return len(lines)
 
@@ -173,7 +174,7 @@ def _end_of_signature(lines: list[MailLine], start: int) -> int:
 def draw_body(canvas: Canvas, options: tuple[Body, ...], load: Loader = of_data_uri) -> None:
     """Draw one of several alternative bodies: HTML, unless it has far fewer words than the plain text.
 
-    `load` finds the pictures that it shows; those of quoted history are left out, as the quoted mail has them.
+    `load` finds the pictures that it shows; those of quoted history are left out, because the quoted mail has them.
     """
     plain = next((body.text for body in options if not body.html), "")
     page = next((body.text for body in options if body.html), "")
@@ -196,7 +197,7 @@ def _draw_plain(canvas: Canvas, text: str) -> None:
 
 
 def _draw_new_lines(canvas: Canvas, lines: list[str]) -> None:
-    """Draw a run of lines, and the tables drawn in it."""
+    """Draw a run of lines, including tables drawn with characters."""
     at = 0
     for table in drawn_tables(lines):
         _draw_lines(canvas, lines[at : table.first])
@@ -206,7 +207,7 @@ def _draw_new_lines(canvas: Canvas, lines: list[str]) -> None:
 
 
 def _draw_lines(canvas: Canvas, lines: list[str]) -> None:
-    """Draw a run of lines as paragraphs and the items of lists."""
+    """Draw a run of lines as paragraphs and list items."""
     if not lines:
         return
     marks = [_ITEM.match(line) for line in lines]
@@ -219,7 +220,7 @@ def _draw_lines(canvas: Canvas, lines: list[str]) -> None:
 
 
 def _draw_piece(canvas: Canvas, mark: re.Match[str] | None, lines: list[str]) -> None:
-    """Draw lines as one item, whose mark begins the first of them, or as a paragraph."""
+    """Draw lines as one item, if the first one begins with a mark, or as a paragraph."""
     if mark is None:
         canvas.paragraph("\n".join(lines))
         return
@@ -252,7 +253,7 @@ def _mark(sign: str) -> Any:
 
 
 def _draw_page(canvas: Canvas, drawn: Parsed) -> None:
-    """Draw an HTML body: history between the marks, and everything after the header of an enclosed mail, as quotes."""
+    """Draw an HTML body; history between the markers, and everything after an enclosed mail's header, become quotes."""
     canvas.album.take(drawn)
     texts = [drawn.text[one.start_char : one.end_char] for one in drawn.elements]
     history = below = False
@@ -290,7 +291,7 @@ def _draw_new(canvas: Canvas, element: Element, text: str) -> None:
 
 
 def _cut(text: str, below: list[str]) -> tuple[str, str, bool]:
-    """Return the text above an enclosed mail's head, the head with the rest, and whether there is a head."""
+    """Return the text above an enclosed mail's header, the header with the rest, and whether there is one."""
     lines = text.splitlines()
     following = [line for one in below for line in one[:_MAX_CUT].splitlines()]
     for number in range(len(lines)):
@@ -301,7 +302,7 @@ def _cut(text: str, below: list[str]) -> tuple[str, str, bool]:
 
 def _quote(canvas: Canvas, element: Element, text: str) -> None:
     depth = 1
-    if element.kind == "quote":  # whose text has its signs already
+    if element.kind == "quote":  # its text has the quotation marks already
         text = "\n".join(line.lstrip("> ") for line in text.splitlines())
         depth = max(1, element.level)
     canvas.quote(text, depth, links=element.attributes.get("links", ()))

@@ -1,4 +1,4 @@
-"""Mail messages: of the internet and of Outlook, alone and in boxes, with their attachments."""
+"""Mail messages: from the internet and from Outlook, alone and in mailboxes, with their attachments."""
 
 import re
 import shutil
@@ -22,33 +22,33 @@ from docmill.tasks.parse.metadata import as_date
 
 _ENVELOPE = re.compile(rb"(?:\A|(?<=\n)\r?\n)From [^\r\n]{1,200} (?:19|20)\d\d\r?\n")
 _LENGTH = re.compile(rb"\s*(\d{1,10})\s*?\n")
-_ID = re.compile(r"<[^<>\s]{1,990}>")  # a line of a header has at most 998 characters
+_ID = re.compile(r"<[^<>\s]{1,990}>")  # a header line has at most 998 characters
 _SHOWN = {"from": "From", "to": "To", "cc": "Cc", "date": "Date"}
 _MAX_SHOWN = 1_000
-"""Characters of a line of the head: a mail to a hundred people would otherwise be a page of addresses."""
-_MAX_STORE = ParseOptions().max_unpacked_bytes  # where nobody states another
+"""Characters of a shown header line: a mail to a hundred people would otherwise be a page of addresses."""
+_MAX_STORE = ParseOptions().max_unpacked_bytes  # if nobody states another limit
 _MAX_DATE = 100
-"""Characters of a date: every form of one is shorter, with a comment behind it, too."""
-_TIMEOUT_S = 300.0  # a file of 2 MB takes 0.02 s, so gigabytes are read in minutes; damaged ones may keep it for ever
+"""Characters of a date: every form is shorter, even with a comment after it."""
+_TIMEOUT_S = 300.0  # a file of 2 MB takes 0.02 s, so gigabytes take minutes; a damaged file may take for ever
 _MAILS = "mbox"
 _OTHERS = {"calendar": ".ics", "contacts": ".vcf", "journal": ".ics"}
-"""Names of the files that readpst writes beside a folder's mails, each with the suffix that tells what it holds."""
+"""Names of files that readpst writes next to a folder's mails, with the suffix for their content."""
 _SKIPPED = re.compile(r"items done, (\d+) items skipped")
 _OPTIONS = ("-r", "-8", "-b", "-j", "0")
-"""A file for each folder; text in UTF-8; no copies of the text as RTF; one process, as there is a worker for each core.
+"""A file for each folder; text in UTF-8; no RTF copies of the text; one process, because there is a worker per core.
 """
 
 
 def parse_mail(data: bytes, _: ParseOptions) -> Parsed:
-    """Return an internet message: its subject as heading, sender, recipients and date, and its text.
+    """Return an internet message: its subject as a heading, sender, recipients and date, and its text.
 
-    Quoted history is of kind `quote`, a signature is furniture. Attachments are only named.
+    Quoted history has the kind `quote`, a signature is furniture. Attachments are only named.
     """
     return _parsed(read_mime(data))
 
 
 def parse_apple_mail(data: bytes, _: ParseOptions) -> Parsed:
-    """Return a message of Apple Mail, drawn like any other."""
+    """Return an Apple Mail message, drawn like any other mail."""
     parsed = _parsed(read_mime(_apple_message(data)))
     stated = _LENGTH.match(data)
     if stated is None or stated.end() + int(stated[1]) <= len(data):
@@ -57,14 +57,14 @@ def parse_apple_mail(data: bytes, _: ParseOptions) -> Parsed:
 
 
 def parse_outlook(data: bytes, _: ParseOptions) -> Parsed:
-    """Return an Outlook message, drawn like one of the internet."""
+    """Return an Outlook message, drawn like an internet mail."""
     return _parsed(read_outlook(data))
 
 
 def parse_mbox(data: bytes, _: ParseOptions) -> Parsed:
-    """Return the messages of an mbox file, each a section with its number as page; a single one is a mail."""
+    """Return the messages of an mbox file, each a section with its number as page; a single one is read as a mail."""
     letters = list(_letters(data, "mbox"))
-    # Mail programs save a single message in this form, too; it is to look like any other mail.
+    # Mail programs also save a single message in this format; it should look like any other mail.
     if len(letters) == 1:
         return _parsed(letters[0])
     canvas = Canvas()
@@ -76,9 +76,9 @@ def parse_mbox(data: bytes, _: ParseOptions) -> Parsed:
 
 
 def parse_outlook_store(data: bytes, options: ParseOptions) -> Parsed:
-    """Return the mails of a data file of Outlook: a section for each folder, and in it one for each mail.
+    """Return the mails of an Outlook data file: a section for each folder, and in it a section for each mail.
 
-    Its calendars and contacts are no part of it, but files beside its attachments.
+    Calendars and contacts are not part of it; they are files next to its attachments.
     """
     store = read_store(data, options.max_unpacked_bytes)
     canvas = Canvas()
@@ -132,7 +132,7 @@ def _metadata(letter: Letter) -> dict[str, Any]:
 
 
 def _thread(head: dict[str, str]) -> str:
-    """Return the id of the mail that began the thread of a mail, as far as its header tells it."""
+    """Return the id of the mail that began a mail's thread, as far as its header says."""
     named = (_ID.search(head.get(name, "")) for name in ("references", "in-reply-to", "message-id"))
     return next((found[0] for found in named if found), "")
 
@@ -145,11 +145,11 @@ def _person(address: str) -> str:
 def attachments(
     data: bytes, file_format: str, most: int = _MAX_STORE, pictures: bool = False
 ) -> list[tuple[str, bytes]]:
-    """Return the attachments of a mail of one of the formats of mail, in order.
+    """Return the attachments of a mail in one of the mail formats, in order.
 
-    Names are safe and distinct, without folders; an enclosed message is an `.eml` file. Then come calendars and
-    contacts of Outlook's data files, and with `pictures` those that the text shows. Pictures too small for a word are
-    left out. A mail that cannot be read, or an encrypted one, has none. `most` limits the bytes that a data file holds.
+    Names are safe and distinct, without folders; an enclosed message is an `.eml` file. Calendars and contacts of
+    Outlook data files follow, and with `pictures` the pictures that the text shows. Pictures too small for a word are
+    left out. A mail that is encrypted or cannot be read has none. `most` limits the bytes in a data file.
     """
     try:
         if file_format == "pst":
@@ -160,7 +160,7 @@ def attachments(
         found = [*_attached(letters), *(store.others if store else ()), *(_pictures(letters) if pictures else ())]
         return unique_names(one for one in found if not is_icon(one[1]))
     except Rejected as why:
-        if why.reason == "not_installed":  # once it is, there may be some
+        if why.reason == "not_installed":  # once it is installed, there may be some
             raise
         return []
 
@@ -183,7 +183,7 @@ def _letters(data: bytes, file_format: str) -> Iterator[Letter]:
 
 
 def _apple_message(data: bytes) -> bytes:
-    """Return the message in a file of Apple Mail, which begins with its length; what follows is a property list."""
+    """Return the message in an Apple Mail file, which begins with its length; a property list follows it."""
     stated = _LENGTH.match(data)
     return data[stated.end() : stated.end() + int(stated[1])] if stated else data
 
@@ -196,7 +196,7 @@ def messages_of(data: bytes) -> list[bytes]:
 def cuts_of(data: bytes | mmap) -> list[tuple[int, int]]:
     """Return where each message of an mbox file begins and ends.
 
-    They are cut at lines such as `From ann Mon Jun 01 10:00:00 2009`, which belong to none.
+    They are separated by lines such as `From ann Mon Jun 01 10:00:00 2009`, which belong to no message.
     """
     cuts = [(found.start(), found.end()) for found in _ENVELOPE.finditer(data)]
     ends = [*(start for start, _ in cuts), len(data)][1:]
@@ -204,13 +204,13 @@ def cuts_of(data: bytes | mmap) -> list[tuple[int, int]]:
 
 
 def unquoted(message: bytes) -> bytes:
-    """Return a message of an mbox file, which quotes lines that look like the beginning of another one."""
+    """Return a message of an mbox file, unquoting lines that look like the start of a message."""
     return message.replace(b"\n>From ", b"\nFrom ")
 
 
 @dataclass(frozen=True, slots=True)
 class MailFolder:
-    """A folder of mails: its name with those around it, outermost first, and its mails as an mbox file."""
+    """A folder of mails: its name with those of its parents, outermost first, and its mails as an mbox file."""
 
     names: tuple[str, ...]
     mails: bytes
@@ -218,7 +218,7 @@ class MailFolder:
 
 @dataclass(frozen=True, slots=True)
 class OutlookStore:
-    """What a data file holds: folders of mails, calendars and contacts as files, and how many items are unreadable."""
+    """The content of a data file: mail folders, calendars and contacts as files, and the number of unreadable items."""
 
     folders: list[MailFolder]
     others: list[tuple[str, bytes]]
@@ -228,7 +228,7 @@ class OutlookStore:
 def read_store(data: bytes, most: int) -> OutlookStore:
     """Return the folders of a data file; raise Rejected `not_installed`, `timeout`, `corrupt`, `crashed`, `too_large`.
 
-    `most` limits the bytes of all that is in it.
+    `most` limits the bytes of its whole content.
     """
     program = shutil.which("readpst")
     if program is None:

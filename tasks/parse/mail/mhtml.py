@@ -1,4 +1,4 @@
-"""Web pages saved as one file in the form of a mail (MHTML), by browsers, Word and Confluence."""
+"""Web pages saved as one mail-like file (MHTML) by browsers, Word and Confluence."""
 
 import re
 from dataclasses import replace
@@ -19,7 +19,7 @@ _SAVED = re.compile(r"^From:\s*<?Saved by ", re.IGNORECASE | re.MULTILINE)
 
 
 def is_saved_page(text: str) -> bool:
-    """Return whether a text that begins with the header of a mail is a saved page: it has no receiver."""
+    """Return whether a text that begins with a mail header is a saved page, which has no recipient."""
     head = _HEAD.split(text, maxsplit=1)[0]
     if _SENT.search(head) or not _RELATED.search(head):
         return False
@@ -27,7 +27,7 @@ def is_saved_page(text: str) -> bool:
 
 
 def parse_web_page(data: bytes, _: ParseOptions) -> Parsed:
-    """Return the page, and below it others that the file holds, such as those of frames."""
+    """Return the page, and below it further pages in the file, such as frames."""
     message = message_from_bytes(data.lstrip(b"\r\n"))
     pages = saved_pages(message)
     if not pages:

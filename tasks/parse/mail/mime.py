@@ -1,6 +1,7 @@
-"""Internet mail: from the bytes of a message to its letter, the form of mails of any kind, by the standard library.
+"""Internet mail: from the bytes of a message to a `Letter`, the form of all kinds of mail, by the standard library.
 
-The library's legacy policy is used, since the newer one raises on many headers of real mail. Headers are decoded here.
+The library's legacy policy is used, because the newer one raises on many headers of real mail; headers are decoded
+here.
 """
 
 import mimetypes
@@ -27,24 +28,24 @@ _FOLD = re.compile(r"\r?\n|\r|\0")
 # Their letters are encoded in ASCII bytes, so `decode`, which tries UTF-8 first, would take them for English.
 _SEVEN_BIT = ("iso-2022", "iso2022", "hz", "utf-7", "utf7")
 _MAX_HEADER = 20_000
-"""Characters of a header that are decoded: lists of receivers fit; a header made to be slow does not."""
+"""Characters of a header to decode: lists of recipients fit; a header made to be slow does not."""
 _WIDE_WITHIN = 100
-"""Bytes of a message that show whether it was saved in UTF-16: ASCII puts a zero into each pair of them."""
+"""Bytes of a message that show whether it was saved in UTF-16: every two bytes of ASCII then have a zero."""
 _PADDING = "==="  # base64 ignores surplus padding, and fails if it is missing
 _READ = ("text/plain", "text/html", "text/enriched", "text/rfc822-headers")
 _SIGNATURES = ("application/pgp-signature", "application/pkcs7-signature", "application/x-pkcs7-signature")
 _CMS = ("application/pkcs7-mime", "application/x-pkcs7-mime")
-_LOCKED = ("enveloped-data", "authenveloped-data", "")  # kinds of CMS that hide the text; so may one that is not named
+_LOCKED = ("enveloped-data", "authenveloped-data", "")  # kinds of CMS that hide the text; an unnamed kind may, too
 _UNSAFE = re.compile(r"[\x00-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff<>:\"|?*]+")
 _SHOWN_ID = re.compile(r"\bcid:([^\s\"'<>()]{1,300})", re.IGNORECASE)
 _MAX_NAME = 120
 """Characters of a name: file systems allow 255 bytes, most letters take one or two, and a number may be added."""
-_MAX_SUFFIX = 12  # below that a last part such as ".docx" is a suffix, which a cut name keeps; else it is a sentence
+_MAX_SUFFIX = 12  # a shorter last part, such as ".docx", is a suffix that a cut name keeps; a longer one is a sentence
 _SUFFIXES = {"message/rfc822": ".eml", "application/vnd.ms-outlook": ".msg", "text/plain": ".txt", "image/jpeg": ".jpg"}
 
 _WORD_PIXELS = 12
-"""Pixels of a picture's smaller side from which it may show a word: capitals take eight, and a margin."""
-_SIZED = 24  # bytes of a picture within which both forms state its size
+"""Pixels of a picture's smaller side from which it may show a word: capitals take eight, plus a margin."""
+_SIZED = 24  # bytes of a picture within which both formats state its size
 _SIZES: tuple[tuple[bytes, Callable[[bytes], tuple[int, ...]]], ...] = (
     (b"\x89PNG\r\n\x1a\n", lambda data: struct.unpack(">II", data[16:24])),
     (b"GIF8", lambda data: struct.unpack("<HH", data[6:10])),
@@ -69,10 +70,10 @@ class ShownPicture(NamedTuple):
 
 @dataclass(slots=True)
 class Letter:
-    """A mail: its header by names in lower case, its bodies and attachments in order.
+    """A mail: its header by lower-case names, and its bodies and attachments in order.
 
     A body is a tuple of alternatives with the same content. `encrypted` names the kind of encryption. `pictures` belong
-    to the text, and are no attachments.
+    to the text and are no attachments.
     """
 
     head: dict[str, str] = field(default_factory=dict)
@@ -83,14 +84,14 @@ class Letter:
     damage: int = 0
 
     def shown_picture(self, address: str) -> bytes | None:
-        """Return the picture at an address in the text: that of its content id, or the one that it holds."""
+        """Return the picture at an address in the text: by content id, or the one that the address contains."""
         if address[:4].lower() != "cid:":
             return of_data_uri(address)
         return next((one.data for one in self.pictures if one.content_id == unquote(address[4:])), None)
 
 
 def shown_ids(html: str) -> frozenset[str]:
-    """Return the content ids of the parts that a text in HTML shows, such as those of `<img src="cid:logo@x">`."""
+    """Return the content ids of the parts that an HTML text shows, as in `<img src="cid:logo@x">`."""
     return frozenset(unquote(found) for found in _SHOWN_ID.findall(html))
 
 
@@ -106,7 +107,7 @@ def is_icon(data: bytes) -> bool:
 
 
 def unique_names(attached: Iterable[tuple[str, bytes]]) -> list[tuple[str, bytes]]:
-    """Return attachments with safe names, no two of which differ by case only."""
+    """Return attachments with safe names, no two of which differ only in case."""
     found: list[tuple[str, bytes]] = []
     last: dict[str, int] = {}
     for name, data in attached:
@@ -122,7 +123,7 @@ def unique_names(attached: Iterable[tuple[str, bytes]]) -> list[tuple[str, bytes
 
 
 def safe_name(name: str) -> str:
-    """Return the last part of a path without characters that a file system reserves."""
+    """Return the last part of a path, without characters that file systems reserve."""
     name = _UNSAFE.sub(" ", name.replace("\\", "/").rpartition("/")[2])
     name = " ".join(name.split()).strip(". ")
     stem, dot, suffix = name.rpartition(".")
@@ -156,7 +157,7 @@ def read_mime(data: bytes) -> Letter:
 
 
 def _charset_of_head(message: Message, data: bytes) -> str:
-    """Return the likeliest charset of a non-ASCII header, detected with the body; the header alone is too short."""
+    """Return the likeliest charset of a non-ASCII header, detected with the body, because the header is too short."""
     if all(value.isascii() for _, value in message.raw_items()):
         return ""
     stated = (part.get_content_charset() for part in message.walk() if not part.is_multipart())
@@ -170,14 +171,14 @@ def _charset_of_head(message: Message, data: bytes) -> str:
 def decoded(value: str, charset: str = "") -> str:
     """Return a header in one line, cut at 20,000 characters, with its encoded words decoded (RFC 2047).
 
-    Bytes beyond ASCII outside encoded words are UTF-8, else in `charset`.
+    Non-ASCII bytes outside encoded words are UTF-8, or else in `charset`.
     """
     value = _FOLD.sub("", value[:_MAX_HEADER])
     if not value.isascii():
         value = _text(value.encode("utf-8", "surrogateescape"), charset)[0]
     text, at, pending, charset = "", 0, b"", ""
     for word in _WORD.finditer(value):
-        if word.start() != at or word[1].lower() != charset:  # a character may be cut between two words
+        if word.start() != at or word[1].lower() != charset:  # a character may be split between two words
             text, pending = text + _text(pending, charset)[0], b""
         text += value[at : word.start()]
         pending, charset, at = pending + _bytes_of(word), word[1].lower(), word.end()
@@ -194,14 +195,14 @@ def _bytes_of(word: re.Match[str]) -> bytes:
 
 
 def _narrow(data: bytes) -> bytes:
-    """Return a message without text before its header; one in UTF-16, which `email` cannot read, as UTF-8."""
+    """Return a message without text before its header; one in UTF-16, which `email` cannot read, becomes UTF-8."""
     if data.startswith((BOM_UTF16_LE, BOM_UTF16_BE)) or b"\0" in data[:_WIDE_WITHIN]:
         data = decode(data).text.encode()
     return data.removeprefix(BOM_UTF8).lstrip(b"\r\n")
 
 
 def _shown(message: Message) -> frozenset[str]:
-    """Return the content ids that the HTML of a message shows, if it has pictures with one."""
+    """Return the content ids that a message's HTML shows, if it has pictures with one."""
     parts = [part for part in message.walk() if not part.is_multipart()]
     if not any(_content_id(part) and is_picture(part.get_content_type(), _name(part)) for part in parts):
         return frozenset()
@@ -214,7 +215,7 @@ def _content_id(part: Message) -> str:
 
 
 def _walk(part: Message, letter: Letter, shown: frozenset[str]) -> list[tuple[Body, ...]]:
-    """Return the bodies of a part and of its nested parts; add its attachments and shown pictures to the letter."""
+    """Return the bodies of a part and its nested parts; add its attachments and shown pictures to the letter."""
     kind = part.get_content_type()
     if _is_locked(part, kind):
         letter.encrypted = str(part.get_param("protocol") or kind)
@@ -242,12 +243,12 @@ def _is_locked(part: Message, kind: str) -> bool:
 
 
 def _is_shown(part: Message, kind: str) -> bool:
-    """Return whether a mail program shows a part as text; a part with a file name is an attachment."""
+    """Return whether mail programs show a part as text; a part with a file name is an attachment."""
     return kind in _READ and not _name(part) and part.get_content_disposition() != "attachment"
 
 
 def _status(part: Message) -> Body:
-    """Return a delivery report; `email` takes each of its paragraphs for a message."""
+    """Return a delivery report; `email` would take each of its paragraphs for a message."""
     return Body("\n".join(str(block) for block in _parts(part)))
 
 
@@ -271,7 +272,7 @@ def _parts(part: Message) -> list[Message]:
 
 
 def _joined(groups: list[tuple[Body, ...]]) -> list[Body]:
-    """Return several texts as one body if all are of one type, such as HTML before and after an inline picture."""
+    """Return several texts as one body if all have the same type, such as HTML before and after an inline picture."""
     bodies = [group[-1] for group in groups]
     if len({body.html for body in bodies}) == 1:
         return [Body("\n\n".join(body.text for body in bodies), bodies[0].html)]
@@ -302,7 +303,7 @@ def _text(data: bytes, charset: str) -> tuple[str, int]:
 
 
 def _unflowed(text: str, delete_space: bool) -> str:
-    """Return a text with those lines joined that a program, not its author, broke (RFC 3676)."""
+    """Return a text, joining lines that were broken by a program rather than its author (RFC 3676)."""
     lines: list[str] = []
     soft, depth = False, 0
     for line in text.splitlines():
@@ -337,7 +338,7 @@ def _enclosed(part: Message) -> list[tuple[str, bytes]]:
 
 
 def _name(part: Message) -> str:
-    for name, said in part.raw_items():  # in bare bytes, which `get_param` replaces
+    for name, said in part.raw_items():  # in bare bytes, which `get_param` would replace
         if not said.isascii():
             part.replace_header(name, said.encode("utf-8", "surrogateescape").decode("utf-8", "replace"))
     value = part.get_param("filename", None, "content-disposition") or part.get_param("name")
