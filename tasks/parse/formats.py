@@ -108,7 +108,7 @@ def _by(function: str) -> Callable[[bytes, ParseOptions], Parsed]:
 
 
 def _titled(function: str) -> Callable[[bytes, ParseOptions], Parsed]:
-    """Return the parser of that name; it also finds tables of contents, and titles by their looks if none have markup."""
+    """Return the parser of that name; it also finds tables of contents, and titles by looks if none have markup."""
     parse = _by(function)
 
     def titled(data: bytes, options: ParseOptions) -> Parsed:
