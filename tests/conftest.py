@@ -9,7 +9,7 @@ import signal
 import sqlite3
 import sys
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -22,7 +22,6 @@ from _pytest.unraisableexception import gc_collect_iterations_key
 from docmill.flows.prefect.prefect_server import embedded_server
 from docmill.flows.runs import run_state
 from docmill.storage.files import flocked
-from docmill.storage.process import child_process
 from docmill.storage.process.library_threads import set_library_environment
 from docmill.storage.search.encode import encoder, space
 from docmill.storage.search.vectors.deferred_client import defer_client
@@ -32,7 +31,7 @@ from docmill.tasks.model import circuit_breaker, providers
 from tests.kit import fake_encoder
 from tests.kit.house import starts_processes
 from tests.kit.model_server import ModelServer, model_server
-from tests.kit.pages.warm import warm_program
+from tests.kit.pages.warm import started_by, warm_program
 from tests.kit.remote_bench import RemoteBench, make_bucket, object_store
 from tests.kit.skips import pytest_make_collect_report, pytest_runtest_makereport
 from tests.kit.workbench import Files, MakeBench, Workbench
@@ -128,17 +127,6 @@ def cold_module(fake_model: str) -> Iterator[None]:
     with started_by(sys.executable):
         yield
     statement_pool._pool.close()
-
-
-@contextmanager
-def started_by(python: str) -> Iterator[None]:
-    """Start child processes by a program within the block."""
-    before = child_process.PYTHON[:]
-    child_process.PYTHON[:] = [python]
-    try:
-        yield
-    finally:
-        child_process.PYTHON[:] = before
 
 
 @pytest.fixture(scope="module")

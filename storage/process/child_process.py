@@ -1,12 +1,17 @@
-"""Child process: how a process that docmill starts ends with its parent and limits itself."""
+"""Child process: how a process that docmill starts ends with its parent and limits itself; a second try to start it."""
 
 import ctypes
 import os
 import resource
 import signal
 import sys
+from collections.abc import Callable
 from pathlib import Path
+from typing import TypeVar
 
+from docmill.storage.errors import Transient
+
+T = TypeVar("T")
 _PR_SET_PDEATHSIG = 1  # of linux/prctl.h
 PYTHON = [sys.executable]
 """What starts Python in a child process. Tests put in its place a program whose processes fork from a warm one."""
@@ -21,6 +26,17 @@ def die_with(parent: int) -> None:
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
     if os.getppid() != parent:
         os._exit(1)
+
+
+def try_twice(start: Callable[[], T]) -> T:
+    """Return what `start` returns; call it once more if its process did not start.
+
+    Where memory is short, the kernel may kill a process that starts; the next one often finds room.
+    """
+    try:
+        return start()
+    except Transient:
+        return start()
 
 
 def address_space() -> int | None:

@@ -15,12 +15,14 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING
 
 from docmill.storage.errors import QueryError, Transient
 from docmill.storage.process.cancellation import Abandoned, Asker, current_asker
+from docmill.storage.process.child_process import try_twice
 from docmill.storage.sql.process_handle import ProcessHandle, encode
 from docmill.storage.sql.statement import DEFAULT_LIMITS, Files, SqlLimits, Statement
 
@@ -142,7 +144,7 @@ class StatementPool:
         """
         request, asker = encode(statement, extra), current_asker()
         with self._places.taken(asker):
-            process = self._give(request)
+            process = try_twice(partial(self._give, request))
             try:
                 with asker.ended_by(process.kill):
                     return process.answer(statement.limits)
@@ -169,7 +171,10 @@ class StatementPool:
             process.disown()
 
     def _give(self, request: bytes) -> ProcessHandle:
-        """Return a process that has taken an encoded statement, and that no other thread has."""
+        """Return a process that has taken an encoded statement, and that no other thread has.
+
+        Raises `Transient` if none starts.
+        """
         while True:
             if (process := self._pop()) is None:
                 # The keeper puts it among the idle ones, where another thread may be first: then ask again.

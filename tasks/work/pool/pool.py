@@ -27,7 +27,7 @@ from queue import Empty, SimpleQueue
 from typing import Any, Self, TypeVar
 
 from docmill.storage.errors import Rejected, Transient
-from docmill.storage.process.child_process import PYTHON
+from docmill.storage.process.child_process import PYTHON, try_twice
 from docmill.tasks.work.pool.limits import Limits
 from docmill.tasks.work.pool.messages import Note, greeting, message_reader, receive
 from docmill.tasks.work.pool.plain_json import Reader, Unreadable
@@ -154,7 +154,7 @@ class Pool:
         """Settle the first task; return the worker, or None if it must not get another task."""
         task = ahead[0]
         try:
-            worker = worker or self._start()
+            worker = worker or try_twice(self._start)
             worker.give(task)
             self._look_ahead(worker, ahead)
             result = worker.answer(self.limits)

@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from docmill.storage.process import child_process
 from tests.kit.house import ROOT
 from tests.kit.pages.warm_server import PROGRAMS
 
@@ -41,3 +42,14 @@ def warm_program(folder: Path, *loaded: str) -> Iterator[Path]:
                 yield folder
             finally:
                 server.kill()
+
+
+@contextmanager
+def started_by(python: str) -> Iterator[None]:
+    """Start child processes by a program within the block."""
+    before = child_process.PYTHON[:]
+    child_process.PYTHON[:] = [python]
+    try:
+        yield
+    finally:
+        child_process.PYTHON[:] = before

@@ -62,12 +62,14 @@ PROGRAMS = ("docmill", "docmill_with_fake_model", "prefect", "python")
 _HIGH = 512  # numbers of open files from here on are free
 _MOST_OPEN = 64  # files that a client has open
 
-Handlers = dict[int, Callable[[], Any]]
+Asked = tuple[dict[str, Any], list[int]]
+"""What a client asks for, and the files that it has open, its folder first."""
+Handlers = dict[int, Callable[[], Asked | None]]
 """What to do once there is something to read, by the numbers of open files."""
 
 
-def serve(path: str, programs: str) -> None:
-    """Answer clients for ever. The call returns in a fork that has become what its client asked for."""
+def serve(path: str) -> Asked:
+    """Answer clients for ever. The call returns in a fork, what its client asks for."""
     listening = socket.socket(socket.AF_UNIX)
     listening.bind(path)
     listening.listen(64)
@@ -79,21 +81,23 @@ def serve(path: str, programs: str) -> None:
         number = select.select([*handlers], [], [])[0][0]
         if asked := handlers[number]():
             listening.detach()
-            _become(programs, *asked)
-            return
+            return asked
 
 
-def _begin(handlers: Handlers, connection: socket.socket) -> tuple[dict[str, Any], list[int]] | None:
-    """Fork; return in the fork what the client asks for, and the files that it has open."""
+def _begin(handlers: Handlers, connection: socket.socket) -> Asked | None:
+    """Fork; return in the fork what the client asks for."""
     asked, files = _asked(connection)
     if asked is None:
         for number in (*files, connection.detach()):
             os.close(number)
         return None
+    # What the client hands on waits for the program: before, it would end the fork in the midst of our own code.
+    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     if (child := os.fork()) == 0:
         for number in (*handlers, connection.detach()):
             os.close(number)
         return asked, files
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
     for number in files:
         os.close(number)
     # Our own child processes, which end with the process that starts them, are all started by `python -P`.
@@ -152,12 +156,14 @@ def _become(programs: str, asked: dict[str, Any], files: list[int]) -> None:
     high = [fcntl.fcntl(number, fcntl.F_DUPFD_CLOEXEC, _HIGH) for number in files]
     for number in files:
         os.close(number)
-    for number, own in zip(asked["open"], high, strict=True):
+    folder, *streams = high
+    os.fchdir(folder)
+    for number, own in zip(asked["open"], streams, strict=True):
         os.dup2(own, number)
+    for own in high:
         os.close(own)
     # What LanceDB opened in this fork may have had the numbers of the files that the client has open.
     sys.modules["lancedb.background_loop"].LOOP._start()
-    os.chdir(asked["folder"])
     os.environ.clear()
     os.environ.update(asked["environment"])
     tempfile.tempdir = None
@@ -170,6 +176,7 @@ def _become(programs: str, asked: dict[str, Any], files: list[int]) -> None:
     multiprocessing.set_executable(sys.executable)
     sys.modules["docmill.storage.process.child_process"].PYTHON[:] = [sys.executable]
     signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
 
 
 def main() -> None:
@@ -179,7 +186,8 @@ def main() -> None:
     from docmill.storage.process.malloc_tuning import prefer_system_pool
     from docmill.storage.search.vectors.deferred_client import defer_client
 
-    child_process.die_with = _ended_by_server
+    die_with, child_process.die_with = child_process.die_with, _ended_by_server
+    die_with(os.getppid())
     prefer_system_pool()
     load_arrow_lightly()
     defer_client()
@@ -190,8 +198,11 @@ def main() -> None:
     for message in ("lancedb fork support", "This process .* is multi-threaded"):  # nothing has run before the fork
         warnings.filterwarnings("ignore", message=message)
     gc.freeze()  # a look for garbage among all that is loaded would copy it into each fork
-    serve(*sys.argv[1:3])
-    _leave(_run)
+    path, programs = sys.argv[1:3]
+    server = os.getpid()
+    asked, files = serve(path)
+    die_with(server)
+    _leave(lambda: _run(programs, asked, files))
 
 
 def _warm_up(models: list[str]) -> None:
@@ -232,8 +243,9 @@ def _ended_by_server(parent: int) -> None:
     """Stand in for what ends a process with its parent."""
 
 
-def _run() -> None:
-    """Run the program that this fork has become."""
+def _run(programs: str, asked: dict[str, Any], files: list[int]) -> None:
+    """Become what a client asks for, and run it."""
+    _become(programs, asked, files)
     if sys.argv[0] == "python":
         _python(sys.argv[1:])
     elif sys.argv[0] == "prefect":
