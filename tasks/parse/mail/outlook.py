@@ -1,7 +1,7 @@
-"""Outlook messages: from the bytes of a .msg file to its letter, by `olefile` (MS-OXMSG, MS-OXPROPS).
+"""Outlook messages: from the bytes of a .msg file to a `Letter`, by `olefile` (MS-OXMSG, MS-OXPROPS).
 
 A property of variable size is a stream whose name ends in its number and type. Dates and integers are in one stream,
-`__properties_version1.0`: a header, then entries of equal size.
+`__properties_version1.0`: a header, followed by entries of equal size.
 """
 
 import codecs
@@ -21,21 +21,21 @@ from docmill.storage.errors import Rejected
 from docmill.tasks.parse.decode import decode
 from docmill.tasks.parse.mail.mime import Body, Letter, ShownPicture, decoded, is_picture, message_name, shown_ids
 
-# Numbers of properties from MS-OXPROPS.
+# Property numbers from MS-OXPROPS.
 _SUBJECT, _BODY, _HTML, _HEADERS, _CLASS = 0x0037, 0x1000, 0x1013, 0x007D, 0x001A
 _SENDER, _SENDER_MAIL, _SENDER_SMTP, _SENT_FOR = 0x0C1A, 0x0C1F, 0x5D01, 0x0042
 _NAME, _MAIL, _SMTP, _KIND = 0x3001, 0x3003, 0x39FE, 0x0C15
 _CONTENT_TYPE, _CONTENT_ID = 0x370E, 0x3712  # PidTagAttachMimeTag, PidTagAttachContentId
 _LONG_FILE, _FILE, _CONTENT, _CODEPAGE, _INTERNET_CODEPAGE = 0x3707, 0x3704, 0x3701, 0x3FFD, 0x3FDE
-_DATES = (0x0039, 0x0E06, 0x3007)  # sent, delivered, made
+_DATES = (0x0039, 0x0E06, 0x3007)  # sent, delivered, created
 _MESSAGE_ID, _ANSWERS = 0x1035, 0x1042
 _RECEIVERS = {1: "to", 2: "cc", 3: "bcc"}
-_WIDE, _NARROW, _BINARY, _OBJECT = "001F", "001E", "0102", "000D"  # types in names of streams: texts, bytes, storage
+_WIDE, _NARROW, _BINARY, _OBJECT = "001F", "001E", "0102", "000D"  # types in stream names: texts, bytes, storage
 _INTEGER, _TIME = 0x0003, 0x0040  # types in entries
 _INTEGER_SIZE = 4  # of the eight bytes of a value
 # Bytes before the first entry, by the kind of storage (MS-OXMSG 2.4.1).
 _MESSAGE_HEADER, _ENCLOSED_HEADER, _PART_HEADER = 32, 24, 8
-_ENTRY_SIZE, _TAG_SIZE, _VALUE_AT = 16, 4, 8  # an entry is its tag, four bytes of flags, and eight of its value
+_ENTRY_SIZE, _TAG_SIZE, _VALUE_AT = 16, 4, 8  # an entry has a tag, four bytes of flags, and eight bytes of value
 _KEPT = ("from", "to", "cc", "subject", "date", "message-id", "in-reply-to")
 _CODEPAGES = {65001: "utf-8", 20127: "ascii", 28591: "cp1252", 50220: "iso-2022-jp", 51949: "euc-kr", 54936: "gb18030"}
 _MAX_DEPTH = 10
@@ -82,7 +82,7 @@ class _Folder:
         return letter
 
     def attach_to(self, letter: Letter, shown: frozenset[str], depth: int) -> None:
-        """Add the attachment in this storage to a letter, whose text shows the parts with the ids `shown`."""
+        """Add the attachment in this storage to a letter whose text shows the parts with the ids `shown`."""
         attached, content_id = self.attachment(depth), self.text(_CONTENT_ID)
         if attached and content_id in shown and is_picture(self.text(_CONTENT_TYPE), attached[0]):
             letter.pictures.append(ShownPicture(*attached, content_id))
@@ -90,7 +90,7 @@ class _Folder:
             letter.attached.append(attached)
 
     def _html(self) -> str:
-        """Return the HTML body, which is stored as bytes, or by some programs as text."""
+        """Return the HTML body, which is stored as bytes or, by some programs, as text."""
         html = self._read(f"__substg1.0_{_HTML:04X}{_BINARY}")
         if not html:
             return self.text(_HTML)
@@ -108,7 +108,7 @@ class _Folder:
         return int.from_bytes(self._value(number, _INTEGER)[:_INTEGER_SIZE], "little")
 
     def attachment(self, depth: int) -> tuple[str, bytes] | None:
-        """Return an attachment's name and content; a message becomes internet mail."""
+        """Return an attachment's name and content; a message is converted to internet mail."""
         name = self.text(_LONG_FILE) or self.text(_FILE) or self.text(_NAME)
         inside = f"__substg1.0_{_CONTENT:04X}{_OBJECT}"
         if self._container.exists("/".join([*self._path, inside, "__properties_version1.0"])):
@@ -121,7 +121,7 @@ class _Folder:
         return (name, content) if content else None
 
     def _head(self) -> dict[str, str]:
-        """Return the internet headers, if the message has them, completed from the properties."""
+        """Return the internet headers, if the message has any, completed from the properties."""
         head: dict[str, str] = {}
         for name, value in HeaderParser().parsestr(self.text(_HEADERS)).raw_items():
             head.setdefault(name.lower(), decoded(value))
@@ -156,7 +156,7 @@ class _Folder:
             return ""
 
     def _value(self, number: int, kind: int) -> bytes:
-        """Return the eight bytes of a property of fixed size, or b""."""
+        """Return the eight bytes of a fixed-size property, or b""."""
         tag = struct.pack("<HH", kind, number)
         for at in range(0, len(self._fixed) - _ENTRY_SIZE + 1, _ENTRY_SIZE):
             if self._fixed[at : at + _TAG_SIZE] == tag:
@@ -164,7 +164,7 @@ class _Folder:
         return b""
 
     def _codepage(self, *numbers: int) -> str:
-        """Return the charset that the first known of some properties states, or ""."""
+        """Return the charset stated by the first of these properties that is known, or ""."""
         for page in filter(None, map(self.number, numbers)):
             try:
                 return codecs.lookup(_CODEPAGES.get(page) or f"cp{page}").name
@@ -204,7 +204,7 @@ def _address(name: str, mail: str) -> str:
 
 
 def _as_mime(letter: Letter) -> bytes:
-    """Return a letter as internet mail, so that an enclosed message can be a separate document."""
+    """Return a letter as internet mail, so that an enclosed message can be a document."""
     parts: list[MIMEBase] = [_written(body) for group in letter.bodies for body in group]
     kind = "alternative"
     if letter.attached or letter.pictures or not parts:
@@ -224,7 +224,7 @@ def _written(body: Body) -> MIMEText:
 
 
 def _joined(kind: str, parts: list[MIMEBase]) -> MIMEBase:
-    """Return parts in one; a hash of their content is the boundary, so that equal letters are equal bytes."""
+    """Return several parts as one; the boundary is a hash of their content, so that equal letters are equal bytes."""
     digest = sha256(b"".join(part.as_bytes() for part in parts)).hexdigest()
     return MIMEMultipart(kind, f"=={digest[:_BOUNDARY_DIGITS]}", parts)
 

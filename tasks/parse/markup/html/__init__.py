@@ -1,1 +1,1 @@
-"""HTML, drawn by one walk over its tree."""
+"""HTML, drawn in one walk over its tree."""

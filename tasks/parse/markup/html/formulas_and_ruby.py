@@ -1,4 +1,4 @@
-"""Formulas and ruby: replace formulas, ruby readings, raised and struck letters within a line by plain words."""
+"""Formulas and ruby: replace formulas, ruby readings, superscripts, subscripts and struck letters by plain text."""
 
 import re
 from collections.abc import Iterable
@@ -16,15 +16,15 @@ _TEX = etree.XPath(".//*[local-name() = 'annotation'][contains(@encoding, 'tex')
 _WITHIN = etree.XPath("count(ancestor::*[local-name() = 'math'])")
 _DOCUMENT = re.compile(r"\\begin\{document\}\s*(.*?)\s*\\end\{document\}", re.DOTALL)
 _PRE = ("pre", "listing", "xmp")
-_NOTE = re.compile(r"[\[(]?(?:\w{1,3}|[*†‡§¶#‖]{1,4})[\])]?")  # the mark of a footnote
+_NOTE = re.compile(r"[\[(]?(?:\w{1,3}|[*†‡§¶#‖]{1,4})[\])]?")  # a footnote mark
 _STYLED = etree.XPath("descendant::*[@style][contains(@style, 'line-through')]")
 _BLOCK_WORDS = "p div section article li dd dt td th h1 h2 h3 h4 h5 h6 blockquote figcaption caption"
 _BLOCKS = frozenset(_BLOCK_WORDS.split())
-_APART = ("pre", "code", "svg", "math", "del", "s", "strike")  # code is as it stands, and nothing is struck twice
+_APART = ("pre", "code", "svg", "math", "del", "s", "strike")  # code is kept as it is, and nothing is struck twice
 
 
 def make_formulas(formulas: Iterable[Any]) -> None:
-    """Replace the content of formulas (MathML) by their TeX between dollars: the source that is beside it if any."""
+    """Replace the content of formulas (MathML) by TeX between dollars, using the TeX source next to them if any."""
     bare = list[Any]()
     for node in formulas:
         written = _TEX(node)
@@ -38,7 +38,7 @@ def make_formulas(formulas: Iterable[Any]) -> None:
 
 
 def show_reading(node: Any) -> None:
-    """Put a ruby reading, how Han characters are read, into brackets."""
+    """Put a ruby reading, which says how Han characters are pronounced, into brackets."""
     text = words_in(node)
     _fill(node, f"({text})" if text else "")
 
@@ -46,8 +46,7 @@ def show_reading(node: Any) -> None:
 def mark_script(node: Any) -> str:
     """Write marks around a superscript or a subscript: `^6^`, `~2~`.
 
-    A superscript that links within its page is the mark of a footnote, `[^1]`. Return the id of that footnote, "" for
-    all others.
+    A superscript that links within its page is a footnote mark, `[^1]`. Return the id of that footnote, or "".
     """
     if next(node.iterancestors(*_PRE), None) is not None:
         return ""
@@ -63,7 +62,7 @@ def mark_script(node: Any) -> str:
 
 
 def is_within_text(node: Any) -> bool:
-    """Return whether a node stands within a line of text; an element of data may have the name of a subscript."""
+    """Return whether a node is within a line of text; a data element may have the same name as a subscript."""
     parent = node.getparent()
     if parent is None:
         return False
@@ -76,13 +75,13 @@ def _is_raised(node: Any) -> bool:
 
 
 def _target(node: Any) -> str:
-    """Return the id that a node within a link, or with a link in it, leads to on its page."""
+    """Return the id within the page to which a link around or inside a node leads."""
     links = [*node.iter("a"), *node.iterancestors("a")]
     return next((url.partition("#")[2] for url in (link.get("href") or "" for link in links) if "#" in url), "")
 
 
 def _before(node: Any) -> str:
-    """Return the text right before a node."""
+    """Return the text directly before a node."""
     previous = node.getprevious()
     if previous is None:
         return (node.getparent().text if node.getparent() is not None else "") or ""
@@ -90,7 +89,7 @@ def _before(node: Any) -> str:
 
 
 def _enclose(node: Any, sign: str) -> None:
-    """Put a sign at both ends of a node's text, within its spaces."""
+    """Put a sign at both ends of a node's text, inside its spaces."""
     if not len(node):
         text = node.text or ""
         node.text = text.replace(text.strip(), f"{sign}{text.strip()}{sign}", 1)
@@ -100,7 +99,7 @@ def _enclose(node: Any, sign: str) -> None:
 
 
 def make_xml_formulas(root: Any) -> None:
-    """Replace the formulas of an XML document; of one in TeX and MathML, the TeX is kept."""
+    """Replace the formulas of an XML document; of a formula in both TeX and MathML, the TeX is kept."""
     bare = list[Any]()
     for node in [*root.iter("{*}tex-math", "{*}math")]:
         parent = node.getparent()
@@ -125,15 +124,15 @@ def _fill(node: Any, text: str) -> None:
 
 
 def without_own_mark(text: str, mark: str) -> str:
-    """Return the text of a footnote without the number that it begins with, as `1.`, `[1]` or `(1)`."""
+    """Return the text of a footnote without the number at its start, such as `1.`, `[1]` or `(1)`."""
     begins = re.match(rf"[\[(]?{re.escape(mark)}[\]).:]?\s+(?=\S)", text)
     return text[begins.end() :] if begins else text
 
 
 def mark_struck(root: Any, styled: bool) -> None:
-    """Put signs around the struck words of a tree, those of each block for themselves.
+    """Put signs around the struck words of a tree, separately in each block.
 
-    With `styled`, words are looked for that a style strikes.
+    With `styled`, also look for words that a style strikes.
     """
     nodes = dict.fromkeys([*root.iter("del", "s", "strike"), *(_STYLED(root) if styled else ())])
     for node in nodes:
@@ -143,7 +142,7 @@ def mark_struck(root: Any, styled: bool) -> None:
 
 
 def _innermost(node: Any) -> list[Any]:
-    """Return the blocks within a node that hold no other block, or the node itself."""
+    """Return the blocks within a node that contain no other block, or the node itself."""
     return [one for one in node.iter(*_BLOCKS) if next(one.iterdescendants(*_BLOCKS), None) is None] or [node]
 
 

@@ -1,8 +1,8 @@
-"""HTML nodes: hidden ones, numbers, languages of code, stated depths of items, and what is chrome of a page.
+"""HTML nodes: hidden nodes, numbers, languages of code, stated item depths, and page chrome.
 
-Word and Outlook write items as paragraphs, each with its mark typed before it; Google Docs and Quill write lists of
-all depths side by side. A class or a style states the depth. Names and words tell banners, menus, links to edit a
-page, and lists of contents.
+Word and Outlook write items as paragraphs, each with its mark typed before it; Google Docs and Quill write lists of all
+depths side by side. A class or a style states the depth. Names and words identify banners, menus, edit links, and
+tables of contents.
 """
 
 import re
@@ -16,8 +16,8 @@ from docmill.tasks.parse.xml_trees import drop, whole, words_in
 
 _CARD_LEVELS = 3  # elements around a picture: its link, its box, and that of its title
 _CARD_TEXTS = 40
-"""Texts of such a box. With fewer, cards of several lines are missed; a larger one is a part of the page, whose words
-may be those of a picture by chance."""
+"""Texts of such a box. With fewer, cards of several lines are missed; a larger box is a part of the page, whose words
+may match a picture's by chance."""
 _HIDING = frozenset(("hidden", "aria-hidden", "style"))
 _HIDDEN = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.I)
 _LANGUAGE = re.compile(r"(?:^|[\s-])(?:language|lang|brush|highlight-source|highlight)[-:]\s?([A-Za-z0-9+#_-]+)")
@@ -25,8 +25,8 @@ _BRUSH = re.compile(r"brush:\s*([A-Za-z0-9+#_-]+)")
 _BACKLINK = re.compile(r"(?:^|[\s_-])back-?link(?:$|\s)")
 _NAME = re.compile(r"([A-Za-z][A-Za-z0-9+#_-]*)")
 SIGNS = re.compile(r"mso-list|lst-kix_|ql-indent-|aria-level")
-"""What a page has that states depths; others need not be walked for them."""
-DEPTH, MARKER = "docmill-depth", "docmill-marker"  # the attributes of an item in which they are left
+"""Signs that a page states depths; other pages need not be walked for them."""
+DEPTH, MARKER = "docmill-depth", "docmill-marker"  # the item attributes in which they are stored
 _DEPTH = re.compile(r"mso-list:[^;]*\blevel([1-9])|\blst-kix_\w+-(\d)\b|\bql-indent-(\d)\b")
 _LEVELS = frozenset("123456789")
 _CLOSED = re.compile(
@@ -38,7 +38,7 @@ _UNCLOSED = re.compile(
     r"(?<![`\"'])<(?:br|hr)\b[^<>]*>(?![`\"'])|<(?:img|p)\s[^<>]*=[^<>]*>|[\w.,;:!?]<p>|<p>(?=[^\W_]|\s*<)",
     re.IGNORECASE,
 )
-"""Tags that need no other to close them; of a paragraph, where words or tags touch it. Prose names a tag between spaces
+"""Tags that need no closing tag; a paragraph tag counts only next to words or tags. Prose mentions a tag between spaces
 or quotation marks."""
 _MARK = re.compile(r"mso-list:\s*ignore", re.IGNORECASE)
 _NAMED = re.compile(
@@ -57,7 +57,7 @@ _LISTING = re.compile(
     r"|(?:main|primary|secondary|top|sub|side|footer|global|utility|header)[_-]?(?:nav(?:igation)?|menu|links))(?:$|[\s_-])",
     re.IGNORECASE,
 )
-"""Names of boxes that are chrome if they are mostly links: a sidebar may as well explain a term of the text."""
+"""Names of boxes that are chrome if they are mostly links: a sidebar may also explain a term of the text."""
 _SAID = re.compile(
     r"\[?\s*(?:edit(?: (?:links?|source|this (?:page|section)|page|on git(?:hub|lab)))?|view (?:page )?source"
     r"|improve this page|suggest edits?|skip to (?:main )?(?:content|navigation)|jump to (?:content|navigation)"
@@ -67,7 +67,7 @@ _SAID = re.compile(
     r"|show source)\s*\]?",
     re.IGNORECASE,
 )
-_LONGEST_SAID = 60  # characters: none of these is as long, and nearly all blocks of text are longer
+_LONGEST_SAID = 60  # characters: none of these is longer, but nearly all blocks of text are
 
 _CONTENTS = re.compile(
     r"(?:^|[\s_-])(?:toc|(?:doc|page|local)[_-]?toc|table[_-]?of[_-]?contents|on[_-]?this[_-]?page)(?:$|[\s_-])",
@@ -76,21 +76,21 @@ _CONTENTS = re.compile(
 _KEPT_NAMES = 4_096  # classes and ids of boxes, in 1 MB
 _STATED = ("class", "id", "role", "epub:type", "{http://www.idpf.org/2007/ops}type")
 _LINKED = 0.3
-"""Share of the text of a list of contents in links: its name and numbers are the rest. A page may name its body so."""
-_MOSTLY_LINKED = 0.5  # and of a box with a list of links, beside its own heading
+"""Share of a contents list's text in links; the rest is its name and numbers. A page may name its body like that."""
+_MOSTLY_LINKED = 0.5  # and of a box with a list of links, apart from its own heading
 _TITLES = etree.XPath("boolean(.//h1 | .//main | .//article)")
 _HEADINGS = etree.XPath("boolean(.//h1 | .//h2 | .//h3)")
 _FOOTERS = frozenset(("footer", "page-footer", "site-footer"))
 
 
 def holds_markup(text: str) -> bool:
-    """Return whether a value of data is HTML: it holds a tag that is closed, or one that need not be."""
+    """Return whether a data value is HTML: it contains a tag that is closed, or one that need not be."""
     return "<" in text and (_CLOSED.search(text) is not None or _UNCLOSED.search(text) is not None)
 
 
 def is_hidden(node: Any) -> bool:
     """Return whether a node itself says that it is hidden; style sheets are ignored."""
-    if _HIDING.isdisjoint(node.keys()):  # as nearly all: one call instead of three
+    if _HIDING.isdisjoint(node.keys()):  # as for nearly all nodes: one call instead of three
         return False
     return (
         node.get("hidden") is not None
@@ -100,14 +100,14 @@ def is_hidden(node: Any) -> bool:
 
 
 def caption_of(picture: Any) -> str:
-    """Return the caption of the figure that a picture is in, or ""; it is drawn as a paragraph of its own."""
+    """Return the caption of the figure around a picture, or ""; the caption is also drawn as a paragraph."""
     figure = next(picture.iterancestors("figure"), None)
     said = None if figure is None else figure.find(".//figcaption")
     return "" if said is None else words_in(said)
 
 
 def is_said_beside(picture: Any, said: str) -> bool:
-    """Return whether the words that stand for a picture are those of its card, its caption or its link, too."""
+    """Return whether a picture's alternative text also occurs in its card, its caption or its link."""
     wanted = " ".join(said.split()).casefold()
     for around in islice(picture.iterancestors(), _CARD_LEVELS):
         texts = list(islice(around.itertext(), _CARD_TEXTS))
@@ -119,18 +119,18 @@ def is_said_beside(picture: Any, said: str) -> bool:
 
 
 def leads_back(node: Any) -> bool:
-    """Return whether a node holds nothing but the links of a note back to its references."""
+    """Return whether a node contains only a note's links back to its references."""
     said = node.get("class")
     return said is not None and "back" in said and _BACKLINK.search(said) is not None
 
 
 def stated_number(node: Any, name: str, default: int) -> int:
-    """Return the number in an attribute, or the default if it has none above 0."""
+    """Return the number in an attribute, or the default if there is none above 0."""
     return whole(node.get(name), default) or default
 
 
 def code_language(node: Any) -> str:
-    """Return the language stated by a code block, the code in it, or one of the two elements around it."""
+    """Return the language stated by a code block, by the code in it, or by one of the two elements around it."""
     parent = node.getparent()
     around = (parent, None if parent is None else parent.getparent())
     for one in (node.find(".//code"), node, *around):
@@ -148,7 +148,7 @@ def _stated_language(node: Any) -> str:
 
 
 def state_depths(root: Any) -> None:
-    """Write the depth of each item that states it into an attribute; paragraphs of Word become items."""
+    """Write each item's stated depth into an attribute; paragraphs of Word become items."""
     for node in list(root.iter("li", "p")):
         depth = _stated_depth(node)
         if depth:
@@ -159,7 +159,7 @@ def state_depths(root: Any) -> None:
 
 
 def _stated_depth(node: Any) -> int:
-    """Return the depth, from 1, that a node or its list states, 0 if none does or the node is a plain paragraph."""
+    """Return the depth, from 1, that a node or its list states; 0 if none does, or for a plain paragraph."""
     if node.tag == "p":
         found = _DEPTH.search(node.get("style") or "")
         return int(found[1]) if found and found[1] else 0
@@ -181,7 +181,7 @@ def _take_mark(paragraph: Any) -> str:
     return written if len(written) > 1 and any(map(str.isalnum, written)) else "-"
 
 
-# The boxes of a page share a few names, and those of a site's pages are the same.
+# The boxes of a page share a few names, and the pages of a site share them as well.
 @lru_cache(_KEPT_NAMES)
 def _is_named(said: str) -> bool:
     return _NAMED.search(said) is not None
@@ -199,19 +199,19 @@ def _is_list(said: str) -> bool:
 
 def is_contents(node: Any) -> bool:
     """Return whether a box names itself as a list of contents and is mostly links."""
-    if not any(map(_is_list, node.values())):  # as nearly all: one call instead of one for each attribute
+    if not any(map(_is_list, node.values())):  # as for nearly all nodes: one call instead of one per attribute
         return False
     return any(_is_list(said) for said in map(node.get, _STATED) if said) and is_linked(node, _LINKED)
 
 
 def is_linked(node: Any, share: float) -> bool:
-    """Return whether at least a share of the text of a box is in links."""
+    """Return whether at least this share of a box's text is in links."""
     linked = sum(len("".join(link.itertext()).strip()) for link in node.iter("a"))
     return linked > 0 and linked >= share * len(words_in(node))
 
 
 def is_chrome(node: Any) -> bool:
-    """Return whether a box names itself as what surrounds a page, by its class or id."""
+    """Return whether a box names itself as page chrome, by its class or id."""
     names = [said for said in (node.get("class"), node.get("id")) if said is not None]
     if any(map(_is_named, names)):
         return True
@@ -219,22 +219,22 @@ def is_chrome(node: Any) -> bool:
 
 
 def is_mostly_links(node: Any) -> bool:
-    """Return whether at least half of the text of a box is in links."""
+    """Return whether at least half of a box's text is in links."""
     return is_linked(node, _MOSTLY_LINKED)
 
 
 def is_site_header(node: Any) -> bool:
-    """Return whether a header is a site's own: it has no title, and is mostly links."""
+    """Return whether a header is the site's own: it has no title and is mostly links."""
     return not _HEADINGS(node) and is_linked(node, _MOSTLY_LINKED)
 
 
 def is_named_footer(node: Any) -> bool:
-    """Return whether a box of no meaning is called a footer, and nothing else."""
+    """Return whether a generic box is named a footer, and nothing else."""
     return (node.get("class") or "").lower() in _FOOTERS or (node.get("id") or "").lower() in _FOOTERS
 
 
 def says_chrome(text: str, links: list[dict[str, str]]) -> bool:
-    """Return whether a block is one link, or a button, that every page of its site has."""
+    """Return whether a block is a single link or button that every page of its site has."""
     if len(links) > 1 or len(text) > _LONGEST_SAID or _SAID.fullmatch(text) is None:
         return False
     return not links or links[0]["text"] in text

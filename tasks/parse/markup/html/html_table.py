@@ -1,4 +1,4 @@
-"""HTML tables: which of them hold data, their cells, and which rows are marked as the names of their columns."""
+"""HTML tables: which tables contain data, their cells, and which rows are marked as column names."""
 
 from collections.abc import Iterator
 from itertools import takewhile
@@ -23,12 +23,12 @@ _BY_ROLE = {
     **dict.fromkeys(("columnheader", "rowheader"), "th"),
 }
 _PARTS = ("p", "div", "li", "ul", "ol", "dl", "dt", "dd", "pre", "blockquote", "h4", "h5", "h6", "hr")
-_PARTED = {"li": "; ", "tr": "; "}  # what parts an item, or an inner row, from the next; cells have a comma
-_EVEN_ROWS = 3  # rows of as many cells that a table without a header has, if there are lists or tables in it
-_SHORT_CELL = 300  # characters of each of its cells: a page of columns has longer ones
+_PARTED = {"li": "; ", "tr": "; "}  # separators after an item or an inner row; cells have a comma
+_EVEN_ROWS = 3  # rows of equal width that a table without a header must have if it contains lists or tables
+_SHORT_CELL = 300  # characters of each of its cells: a page laid out in columns has longer ones
 _LONG_CELL = 1_500
-"""Characters of a cell from which a table is a page layout. With less, tables of long remarks are torn apart; with
-more, a page of two columns is drawn as one row, its paragraphs run together."""
+"""Characters of a cell above which a table is a page layout. With less, tables of long remarks would be torn apart;
+with more, a page of two columns would become one row with its paragraphs run together."""
 Drawn = list[tuple[Any, list[Any]]]
 """The rows of a table, each with its cells."""
 _LEAST_ROWS = 2  # a header needs a row below it
@@ -37,7 +37,7 @@ _MAX_DIGITS = 5  # of a span; more are noise
 
 
 def name_tables(root: Any) -> None:
-    """Give the elements of tables that are tables by their roles alone the names of tables."""
+    """Rename the elements of tables that are tables only by their roles."""
     for table in _ROLES(root):
         for node in table.iter(*_NAMELESS):
             node.tag = _BY_ROLE.get(node.get("role") or "", node.tag)
@@ -46,33 +46,33 @@ def name_tables(root: Any) -> None:
 def is_data_table(table: Any) -> bool:
     """Return whether a table has rows and columns of short texts and is not a page layout.
 
-    A table with a header or a caption may have lists and code in its cells, and small tables; so may one of several
-    rows of as many cells, if all of them are short.
+    A table with a header or a caption may have lists, code and small tables in its cells; so may a table with several
+    rows of equal width, if all cells are short.
     """
     cells = [[*row.iterchildren("td", "th")] for row in own_rows(table)]
     widths = [len(row) for row in cells]
-    # One row or one column is no table: pages use them to draw boxes.
+    # A single row or column is no table: pages use them to draw boxes.
     if len(widths) < 2 or max(widths) < 2 or _PAGE(table):
         return False
     return max(len("".join(cell.itertext())) for row in cells for cell in row) < _longest(table, widths)
 
 
 def _longest(table: Any, widths: list[int]) -> int:
-    """Return how long the cells of a table of such rows may be."""
+    """Return how long the cells of a table with such rows may be."""
     if _DATA(table) or not (_INNER(table) or _BLOCKS(table)):
         return _LONG_CELL
     return _SHORT_CELL if len(widths) >= _EVEN_ROWS and len(set(widths)) == 1 else 0
 
 
 def own_rows(table: Any) -> Iterator[Any]:
-    """Yield the rows of a table without those of tables inside it."""
+    """Yield the rows of a table, without those of tables inside it."""
     return (row for row in table.iter("tr") if next(row.iterancestors("table"), table) is table)
 
 
 def table_rows(table: Any, line_break: str) -> tuple[list[list[str]], int | None, str]:
-    """Return a table's rows, how many of them are its header, None if nothing tells it, and its caption.
+    """Return a table's rows, the number of header rows, None if unknown, and its caption.
 
-    A cell over several columns is followed by empty ones; one over several rows is repeated, unless it is long.
+    A cell over several columns is followed by empty cells; a cell over several rows is repeated unless it is long.
     """
     _set_apart(table)
     drawn = [(row, cells) for row in own_rows(table) if (cells := list(row.iterchildren("td", "th")))]
@@ -93,7 +93,7 @@ def _sized(cell: Any, line_break: str) -> tuple[str, int, int]:
 
 
 def _set_apart(table: Any) -> None:
-    """Put spaces around the blocks in a table's cells, whose words would touch, and replace pictures by words."""
+    """Put spaces around blocks in cells, whose words would otherwise touch, and replace pictures by words."""
     for block in table.iter(*_PARTS):
         block.text, block.tail = " " + (block.text or ""), " " + (block.tail or "")
     _part_entries(table)
@@ -103,7 +103,7 @@ def _set_apart(table: Any) -> None:
 
 
 def _part_entries(table: Any) -> None:
-    """Put signs between what is counted up in a cell: items, and the cells of a table in it."""
+    """Put separators between the entries in a cell: items, and the cells of an inner table."""
     for one in [*table.iter("li"), *_inner(table)]:
         if one.getnext() is not None:
             one.tail = _PARTED.get(one.tag, ", ") + (one.tail or "").lstrip()
@@ -112,21 +112,21 @@ def _part_entries(table: Any) -> None:
 
 
 def _part_paragraphs(table: Any) -> None:
-    """Put a sign between paragraphs of a cell that have none at their ends."""
+    """Put a separator between paragraphs of a cell that have no punctuation at their ends."""
     for paragraph in table.iter("p"):
         if (after := paragraph.getnext()) is not None and after.tag == "p" and _is_open(paragraph):
             paragraph.tail = f"; {(paragraph.tail or '').lstrip()}"
 
 
 def _is_open(paragraph: Any) -> bool:
-    """Return whether a paragraph ends like an entry, without a sign that parts it from the next."""
+    """Return whether a paragraph ends like an entry, without a sign that separates it from the next."""
     text = "".join(paragraph.itertext()).rstrip()
     return text[-1:].isalnum() or text.endswith(")")
 
 
 def _inner(table: Any) -> list[Any]:
     """Return the rows and cells of the tables inside a table."""
-    if not _INNER(table):  # as nearly all
+    if not _INNER(table):  # as for nearly all tables
         return []
     return [one for one in table.iter("tr", "td", "th") if next(one.iterancestors("table"), table) is not table]
 
@@ -140,7 +140,7 @@ def _shown(picture: Any) -> str:
 
 
 def marked_rows(drawn: Drawn) -> int:
-    """Return how many rows a header has: by its elements, by cells that span rows and columns, or by bold letters."""
+    """Return the number of header rows, judged by elements, by cells that span rows and columns, or by bold text."""
     headed = bool(drawn) and drawn[0][0].getparent().tag == "thead"
     marked = sum(1 for _ in takewhile(lambda one: _is_header(*one, headed), drawn))
     if 0 < marked < len(drawn) and marked <= MOST_HEADER_ROWS:
@@ -149,7 +149,7 @@ def marked_rows(drawn: Drawn) -> int:
 
 
 def _unmarked_rows(drawn: Drawn) -> int:
-    """Return how many rows a header has that no element marks."""
+    """Return the number of header rows if no element marks them."""
     first, second = drawn[0][1], drawn[1][1]
     sizes = [(span(cell, "rowspan"), span(cell, "colspan")) for cell in first]
     return spanned_rows(sizes, len(drawn)) or int(_is_bold(first) and not _is_bold(second))
@@ -161,12 +161,12 @@ def _is_header(row: Any, cells: list[Any], headed: bool) -> bool:
         return bool(row.getparent().tag == "thead")
     if all(cell.tag == "th" for cell in cells):
         return True
-    # The corner above the names of rows is often an empty cell.
+    # The corner above row names is often an empty cell.
     return cells[-1].tag == "th" and all(cell.tag == "th" or not "".join(cell.itertext()).strip() for cell in cells)
 
 
 def _is_bold(cells: list[Any]) -> bool:
-    """Return whether cells have text, and all of it is bold."""
+    """Return whether cells have text, all of which is bold."""
     texts = [("".join(cell.itertext()).split(), _bold_words(cell)) for cell in cells]
     return len(texts) > 1 and any(words for words, _ in texts) and all(words == bold for words, bold in texts)
 
@@ -177,7 +177,7 @@ def _bold_words(cell: Any) -> list[str]:
 
 
 def is_title(drawn: Drawn) -> bool:
-    """Return whether a first row is a single cell of header over columns that the rows below it have."""
+    """Return whether the first row is a single header cell over the columns of the rows below."""
     cells = drawn[0][1]
     wide = len(cells) == 1 and cells[0].tag == "th" and span(cells[0], "colspan") > 1
     return wide and span(cells[0], "colspan") >= _width(drawn[1][1])
@@ -188,7 +188,7 @@ def _width(cells: list[Any]) -> int:
 
 
 def names_rows(drawn: Drawn) -> bool:
-    """Return whether the header of a table is its first column."""
+    """Return whether a table's header is its first column."""
     return all(cells[0].tag == "th" and any(cell.tag == "td" for cell in cells) for _, cells in drawn)
 
 

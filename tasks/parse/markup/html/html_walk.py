@@ -1,4 +1,4 @@
-"""HTML walk: draw an HTML tree, by the actions at the start and end of each tag."""
+"""HTML walk: draw an HTML tree by actions at the start and end of each tag."""
 
 import re
 from collections.abc import Callable
@@ -33,7 +33,7 @@ from docmill.tasks.parse.superscripts import shown_formula, with_fractions
 from docmill.tasks.parse.titles.inferred_headings import titled
 from docmill.tasks.parse.xml_trees import drop, words_in
 
-LINE_BREAK = "\ue00a"  # stands for <br>; of private use, and dropped from the text before
+LINE_BREAK = "\ue00a"  # represents <br>; a private-use character, removed from the text before
 _DROPPED_WORDS = """
     script style noscript template svg iframe object applet canvas audio video head select option textarea
     button input datalist meter progress noembed noframes rp
@@ -47,14 +47,14 @@ _BLOCK_WORDS = """
 _BLOCKS = frozenset(_BLOCK_WORDS.split())
 _BOXES = frozenset(
     ["div", "section", "aside", "nav", "ul", "ol", "p", "header", "form", "dialog"]
-)  # what chrome is put in
+)  # elements that contain chrome
 _HEADINGS = {f"h{level}": level for level in range(1, 7)}
 _LISTS = frozenset(["ul", "ol", "menu", "dir"])
 _CODES = frozenset(["code", "kbd", "samp", "tt"])
 _STRONG = ("b", "strong", "em", "i")
-_NAMELESS = ("table", "li", "dd", "blockquote", "nav", "header", "footer", "aside", "form")  # in these, none names it
+_NAMELESS = ("table", "li", "dd", "blockquote", "nav", "header", "footer", "aside", "form")  # in these, no lead is used
 _PRE = frozenset(["pre", "listing", "plaintext", "xmp"])
-_COUNTED = ("blockquote", "article", "main", "header")  # the walk counts how many of them enclose a block
+_COUNTED = ("blockquote", "article", "main", "header")  # the walk counts how many of these enclose a block
 _FURNITURE_ROLES = frozenset(["navigation", "contentinfo", "search"])
 _MAY_HIDE = etree.XPath(".//*[@style or @hidden or @aria-hidden]")
 _NUMBERS = re.compile(r"[\d\s]*")
@@ -70,27 +70,27 @@ class PageWalk:
     def __init__(self, notes: dict[Any, str], load: Loader = of_data_uri) -> None:
         self.canvas = Canvas()
         self._load = load
-        self._said = set[str]()  # of the words that stand for pictures
-        self._shown: list[tuple[KeptPicture, str, str]] = []  # pictures of the current block, alt and caption of each
-        self.places: list[Any] = []  # the node in which each block of the canvas stands
+        self._said = set[str]()  # the alternative texts of pictures so far
+        self._shown: list[tuple[KeptPicture, str, str]] = []  # pictures of the current block, each with alt and caption
+        self.places: list[Any] = []  # the node that contains each block of the canvas
         self._notes = notes  # the nodes of footnotes, each with its mark
-        self._note = ""  # the mark of the current footnote, before its first block
+        self._note = ""  # the mark of the current footnote, until its first block
         self._text: list[str] = []
         self._links: list[dict[str, str]] = []
         self._open_links: list[tuple[int, str]] = []  # start in `_text` and address of each
         self._lists = OpenLists()
-        self._marker = ""  # of the current item, before its first block
-        self._depth = 0  # that the current item states
+        self._marker = ""  # of the current item, until its first block
+        self._depth = 0  # stated by the current item
         self._level = 0  # of the current heading
-        self._strong: Any = None  # what stands out at the beginning of the current paragraph, while it is open
+        self._strong: Any = None  # the emphasised start of the current paragraph, while it is open
         self._lead = ""  # and its words
-        self._furniture: list[Any] = []  # boxes of furniture around the current block
+        self._furniture: list[Any] = []  # furniture boxes around the current block
         self._contents: list[Any] = []  # and lists of contents
         self._inner = 0  # characters of the current block in links within the page
         self._around = dict.fromkeys(_COUNTED, 0)
 
     def draw(self, root: Any) -> None:
-        """Draw a tree; depth costs no stack."""
+        """Draw a tree without recursion, however deep it is."""
         steps = etree.iterwalk(root, events=("start", "end"))
         skipped = None
         for event, node in steps:
@@ -112,17 +112,17 @@ class PageWalk:
     def _note_places(self, node: Any) -> None:
         self.places += [node] * (len(self.canvas.blocks) - len(self.places))
 
-    # Actions at the start of a tag. They return True if the node is drawn completely or skipped; then it is not walked
+    # Actions at the start of a tag. They return True if the node is completely drawn or skipped; it is then not walked
     # into.
 
     def _drop(self, _: Any) -> bool:
         return True
 
     def _begin_button(self, _: Any) -> bool:
-        return self._level == 0  # in a heading it is a collapsible section and holds the heading's words
+        return self._level == 0  # in a heading, it is a collapsible section and contains the heading's words
 
     def _begin_drawing(self, node: Any) -> bool:
-        """Draw the words of a drawing as a paragraph; one without any is an icon."""
+        """Draw the words of a drawing as a paragraph; a drawing without words is an icon."""
         if self._level or self._furniture or is_hidden(node):
             return True
         if said := _labels(node):
@@ -132,13 +132,13 @@ class PageWalk:
         return True
 
     def _begin_span(self, node: Any) -> bool:
-        # "[edit]" within a heading is none of its words.
+        # "[edit]" within a heading is not one of its words.
         return is_hidden(node) or leads_back(node) or (self._level > 0 and is_chrome(node))
 
     def _begin_link(self, node: Any) -> bool:
         before = node.getprevious()
         if before is not None and before.tag == "a" and not before.tail:
-            self._text.append(" ")  # style sheets part the links of a row
+            self._text.append(" ")  # style sheets separate the links of a row
         self._open_links.append((len(self._text), node.get("href") or ""))
         return False
 
@@ -158,7 +158,7 @@ class PageWalk:
             return True
         if (formula := shown_formula(said)) != said:
             self._text.append(formula)
-        elif " " in said and said not in self._said:  # one word is a file name or an icon
+        elif " " in said and said not in self._said:  # a single word is a file name or an icon
             self._said.add(said)
             self._text.append("" if is_said_beside(node, said) else f" {said} ")
         return False
@@ -248,7 +248,7 @@ class PageWalk:
             self._inner += len(text)
 
     def _leads_nowhere(self, text: str, url: str, at: int) -> bool:
-        """Return whether a link is only a sign beside a heading or a note, not one of its words."""
+        """Return whether a link is only a sign next to a heading or a note, and none of its words."""
         if "#" not in url or (text not in _BACK and text not in _PERMALINKS):
             return False
         return text in _BACK or self._level > 0 or not "".join(self._text[:at]).strip()
@@ -263,7 +263,7 @@ class PageWalk:
     # Drawing.
 
     def _flush(self) -> None:
-        """Draw the current block if it has text, and its pictures below it."""
+        """Draw the current block if it has text, with its pictures below."""
         if not self._text and not self._shown:
             return
         text = _collapse("".join(self._text))
@@ -275,7 +275,7 @@ class PageWalk:
             self._open_links = [(0, url) for _, url in self._open_links]
 
     def _takes(self, node: Any, alt: str) -> bool:
-        """Return whether a picture is a figure, which is drawn below the current block; furniture has none."""
+        """Return whether a picture is a figure, which is drawn below the current block; furniture has no figures."""
         data = self._load(node.get("src") or "")
         if data is None:
             return False
@@ -315,13 +315,13 @@ class PageWalk:
             self.canvas.note_inner_links(text, self._inner)
 
     def _is_menu_item(self, text: str) -> bool:
-        """Return whether an item of a list in a header has no words outside of its links."""
+        """Return whether an item of a list in a header has no words outside its links."""
         if not self._marker or not self._around["header"]:
             return False
         return sum(len(link["text"]) for link in self._links) >= len(text)
 
     def _draw_pre(self, node: Any, text: str) -> None:
-        """Draw preformatted text with its line breaks: as code, or as paragraphs if it reads like typed prose."""
+        """Draw preformatted text with its line breaks, as code, or as paragraphs if it reads like typed prose."""
         self._marker = ""
         language, lines = code_language(node), text.strip("\n").split("\n")
         drawn = next(drawn_tables(lines), None)
@@ -380,7 +380,7 @@ _SITE: dict[str, Callable[[Any], bool]] = {
     "div": is_named_footer,
     "header": is_site_header,
 }
-"""Boxes that are furniture outside of an article, and by what."""
+"""Boxes outside an article that are furniture, each with its test."""
 
 
 def _labels(drawing: Any) -> str:
@@ -390,7 +390,7 @@ def _labels(drawing: Any) -> str:
 
 
 def _collapse(text: str) -> str:
-    """Return a block's text with single spaces and its line breaks, without marks around no code."""
+    """Return a block's text with single spaces and its line breaks, and without code marks around nothing."""
     text = with_fractions(text.replace("``", ""))
     if LINE_BREAK not in text:
         return " ".join(text.split())

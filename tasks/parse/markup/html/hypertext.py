@@ -1,9 +1,9 @@
 """HTML: one walk over lxml's tree, drawn as Markdown.
 
-Scripts, styles, forms' controls and hidden parts are dropped, but for panels that a reader can open; navigation and
-page footers are kept as furniture. Inline markup is dropped but for code; links are attributes of their block. libxml2
-leaves an open `<svg>` or `<math>` to the end of the page; an element that only HTML has ends it (HTML standard,
-13.2.6.5).
+Scripts, styles, form controls and hidden parts are dropped, except for panels that a reader can open; navigation and
+page footers are kept as furniture. Inline markup other than code is dropped; links are attributes of their block.
+libxml2 would leave an open `<svg>` or `<math>` to the end of the page, so an element that only HTML has ends it (HTML
+standard, 13.2.6.5).
 """
 
 import re
@@ -41,7 +41,7 @@ _KEPT = re.compile(
 _DECLARED = re.compile(rb"<meta[^>]+charset\s*=\s*[\"']?\s*([\w:.-]+)|<\?xml[^>]+encoding\s*=\s*[\"']([\w:.-]+)", re.I)
 _DECLARING = 4_096
 """Bytes within which a page declares its encoding. HTML requires the first 1,024, but scripts and comments often come
-before; further below, a page about HTML may show such a declaration as an example."""
+before; further down, a page about HTML may show such a declaration as an example."""
 _NOTE_BLOCKS = ("li", "p", "div", "dd", "dt", "aside", "section")
 _ALIGNED = "vertical-align"
 _STRIKING = ("<del", "<s>", "<s ", "<strike", "<DEL", "<S>", "<STRIKE")
@@ -50,9 +50,9 @@ _STYLED = etree.XPath(f"descendant::span[@style][contains(@style, '{_ALIGNED}')]
 _TABLE_ROLE = re.compile(r"=[\s\"']*(?:table|grid)\b")  # begins with the sign, as patterns that ignore case are slow
 _HIDING = re.compile(r"\s(?:aria-)?hidden[\s=>/]|display\s*:\s*none|<button")
 _MARKER_WIDTH = 4
-"""Maximum characters outside of links in a menu block: the marker of its item, "10. " at most, or a sign beside it."""
+"""Most characters outside links in a menu block: the marker of its item, "10. " at most, or a sign next to it."""
 _MAX_CHARACTERS = 5_000_000
-"""Characters of a value that is read as a page; a longer one is no text of an article, and kept as it is."""
+"""Characters of a value that is read as a page; a longer one is no article's text, and is kept unchanged."""
 _NAMES = {
     "description": "description", "og:description": "description", "author": "author", "article:author": "author",
     "dc.creator": "author", "keywords": "keywords", "article:published_time": "created", "date": "created",
@@ -64,13 +64,13 @@ _OPEN_TO_HTML = {
     "svg": frozenset(["foreignobject", "desc", "title"]),
     "math": frozenset(["mi", "mo", "mn", "ms", "mtext"]),
 }
-"""The elements of a drawing and of a formula that may hold elements of HTML."""
+"""The elements of a drawing or a formula that may contain HTML elements."""
 _ENDING_WORDS = """
     b big blockquote body br center code dd div dl dt em embed h1 h2 h3 h4 h5 h6 head hr i img li listing menu meta nobr
     ol p pre ruby s small span strong strike sub sup table tt u ul var
 """
 _ENDING = frozenset(_ENDING_WORDS.split())
-_FONT = ("color", "face", "size")  # a font of HTML has one of them; drawings have elements of the same name
+_FONT = ("color", "face", "size")  # an HTML font has one of these; drawings have elements of the same name
 _HTML_TYPES = ("text/html", "application/xhtml+xml")
 _MAY_HIDE = etree.XPath(".//*[@hidden or @style or @aria-hidden]")
 _OPENING = etree.XPath(".//*[@aria-controls or @data-target or @data-bs-target or @data-tab or @data-toggle-target]")
@@ -87,7 +87,7 @@ _NEVER_NAMED = re.compile(
     re.IGNORECASE,
 )
 _AROUND = ("nav", "footer", "form", "header", "dialog", "noscript", "template")
-_ASKING = ("input", "form", "textarea", "select", "iframe")  # panels that ask something of a reader
+_ASKING = ("input", "form", "textarea", "select", "iframe")  # panels that ask a reader for input
 _FEWEST_LETTERS = 12  # of a panel: fewer are a label or a count
 _TEXTUAL = frozenset(("div", "section", "dd", "p", "ul", "ol", "pre", "table", "article", "figure", "aside"))
 _HEADINGS = {f"h{level}": level for level in range(1, 7)}
@@ -102,7 +102,7 @@ def parse_html(data: bytes, options: ParseOptions) -> Parsed:
 
 
 def read_page(data: bytes, load: Loader = of_data_uri) -> Parsed:
-    """Return what `parse_html` does; `load` finds the pictures that the page names.
+    """As `parse_html`; `load` finds the pictures that the page names.
 
     The encoding is the byte order mark's, else UTF-8 if valid, else the declared one.
     """
@@ -121,7 +121,7 @@ def page_tree(page: str) -> Any:
     if root is None:
         return None
     end_foreign(root)
-    # To search a page's text takes a tenth of what it takes to walk its tree, and few pages have either.
+    # Searching a page's text takes a tenth of the time of walking its tree, and few pages have either.
     if _TABLE_ROLE.search(page):
         name_tables(root)
     if _HIDING.search(page):
@@ -139,7 +139,7 @@ def page_tree(page: str) -> Any:
 def draw_tree(root: Any, whole_page: bool = False, load: Loader = of_data_uri) -> Parsed:
     """Return a page's tree, modified in place, drawn as Markdown; empty if all of it is furniture.
 
-    Of a `whole_page`, what stands beside its main content is furniture. `load` finds the pictures that it names.
+    With `whole_page`, everything beside the main content is furniture. `load` finds the pictures that it names.
     """
     notes = _with_plain_words(root)
     walk = PageWalk({} if not notes else _labelled(root, notes), load)
@@ -154,7 +154,7 @@ def draw_tree(root: Any, whole_page: bool = False, load: Loader = of_data_uri) -
 
 
 def _name_scripts(root: Any) -> None:
-    """Give the letters that style sheets raise or lower the names of elements that do."""
+    """Rename letters that style sheets raise or lower to `sup` and `sub` elements."""
     sheets = ["".join(sheet.itertext()) for sheet in root.iter("style")]
     classes = script_classes(sheets) if any(_ALIGNED in sheet for sheet in sheets) else {}
     for span in root.iter("span", "font") if classes else _STYLED(root):
@@ -163,7 +163,7 @@ def _name_scripts(root: Any) -> None:
 
 
 def _with_plain_words(root: Any) -> dict[str, str]:
-    """Replace line breaks, formulas and raised letters by text; return the marks of footnotes by the ids of these."""
+    """Replace line breaks, formulas and superscripts by text; return the marks of footnotes by id."""
     notes: dict[str, str] = {}
     make_formulas(list(root.iter("math")))
     for node in root.iter("br", "rt", "sup", "sub"):
@@ -204,8 +204,8 @@ def _top(elements: tuple[Element, ...]) -> int:
 
 
 def _with_menus(elements: tuple[Element, ...], top: int) -> tuple[Element, ...]:
-    """Return the elements with menus as furniture; on a page of nothing but furniture, everything is a paragraph."""
-    # Links above a page's main heading are menus, in whatever elements.
+    """Return the elements with menus as furniture; on a page that is all furniture, everything is a paragraph."""
+    # Links above a page's main heading are menus, whatever their elements.
     above = [replace(one, kind="furniture") if _is_links(one) else one for one in elements[:top]]
     if all(one.kind == "furniture" for one in (*above, *elements[top:])):
         return tuple(replace(one, kind="paragraph") for one in elements)
@@ -213,7 +213,7 @@ def _with_menus(elements: tuple[Element, ...], top: int) -> tuple[Element, ...]:
 
 
 def _is_links(element: Element) -> bool:
-    """Return whether a block has no words outside of its links."""
+    """Return whether a block has no words outside its links."""
     words = sum(len(link["text"]) for link in element.attributes.get("links", ()))
     return (
         element.kind in ("paragraph", "list_item")
@@ -222,7 +222,7 @@ def _is_links(element: Element) -> bool:
 
 
 def page_in(text: str) -> Parsed | None:
-    """Return the page that a value holds, drawn as Markdown, or None if it is no HTML or has no words."""
+    """Return the page in a value, drawn as Markdown, or None if it is not HTML or has no words."""
     if len(text) > _MAX_CHARACTERS or not holds_markup(text):
         return None
     root = page_tree(text)
@@ -231,7 +231,7 @@ def page_in(text: str) -> Parsed | None:
 
 
 def plain_words(text: str) -> str:
-    """Return a value without the tags of HTML, if it has any."""
+    """Return a value without HTML tags, if it has any."""
     page = page_in(text)
     return text if page is None else page.text
 
@@ -242,13 +242,13 @@ def head_metadata(root: Any) -> tuple[str, dict[str, Any]]:
     metadata: dict[str, Any] = {"language": language} if language else {}
     for meta in root.iter("meta"):
         _add(metadata, meta)
-    # A drawing has a title of its own.
+    # A drawing has its own title.
     title = next((one for one in root.iter("title") if next(one.iterancestors("svg"), None) is None), None)
     return "" if title is None else words_in(title), metadata
 
 
 def _language(root: Any) -> str:
-    """Return the language by the first attribute that states one; the HTML parser keeps `xml:lang` as it is."""
+    """Return the language from the first attribute that states one; the HTML parser keeps `xml:lang` as it is."""
     stated = next(filter(None, map(root.get, _LANGUAGES)), "")
     return str(stated).strip()
 
@@ -266,7 +266,7 @@ def _add(metadata: dict[str, Any], meta: Any) -> None:
 
 
 def end_foreign(root: Any) -> None:
-    """Move what belongs to a page out of its drawings and formulas; the tree is modified in place."""
+    """Move HTML elements out of drawings and formulas; the tree is modified in place."""
     if next(root.iter(*_OPEN_TO_HTML), None) is None:
         return
     for foreign, first in list(_ends(root)):
@@ -274,8 +274,8 @@ def end_foreign(root: Any) -> None:
 
 
 def _ends(root: Any) -> Iterator[tuple[Any, Any]]:
-    """Yield each drawing or formula that ends early, and the element that ends it, in the order of the page."""
-    # Each level is the element that closes it, and the drawing or formula around what is read there, or None.
+    """Yield each drawing or formula that ends early, with the element that ends it, in page order."""
+    # Each level is the element that closes it, and the drawing or formula around its content, or None.
     levels: list[tuple[Any, Any]] = [(None, None)]
     for event, node in etree.iterwalk(root, events=("start", "end")):
         closing, foreign = levels[-1]
@@ -303,10 +303,10 @@ def _is_of_html(node: Any) -> bool:
 
 
 def _move_out(foreign: Any, first: Any) -> None:
-    """Move an element, and all that follows it within a drawing or a formula, to the place behind that one."""
+    """Move an element, and everything after it within a drawing or formula, to the place after that."""
     moved = [first, *first.itersiblings()]
     for above in first.iterancestors():
-        # lxml stores the text after an element as its tail: it follows all that was in the element.
+        # lxml stores the text after an element as its tail, which follows everything in the element.
         moved[-1].tail = (moved[-1].tail or "") + (above.tail or "") or None
         above.tail = None
         if above is foreign:
@@ -317,7 +317,7 @@ def _move_out(foreign: Any, first: Any) -> None:
 
 
 def open_panels(root: Any) -> None:
-    """Show the panels that a page can open, and make headings of the buttons that name them; the tree is modified."""
+    """Show the panels that a page can open, and turn buttons that name them into headings; the tree is modified."""
     hidden = [node for node in _MAY_HIDE(root) if node.tag in _TEXTUAL and is_hidden(node) and _is_panel(node)]
     targets = frozenset(chain.from_iterable(map(_targets, _OPENING(root)))) if hidden else frozenset()
     for node in hidden:
@@ -332,7 +332,7 @@ def _targets(node: Any) -> Iterator[str]:
 
 
 def _is_panel(node: Any) -> bool:
-    """Return whether a hidden block is text: no menu, dialog or banner, nor a part of what surrounds the text."""
+    """Return whether a hidden block is text: no menu, dialog or banner, and not part of what surrounds the text."""
     letters = sum(map(str.isalpha, "".join(node.itertext())))
     if letters < _FEWEST_LETTERS or next(node.iter(*_ASKING), None) is not None:
         return False
@@ -351,7 +351,7 @@ def _is_opened(node: Any, targets: frozenset[str]) -> bool:
 
 
 def _opener_before(node: Any) -> Any:
-    """Return the button before a panel: beside it, or in its heading; None if there is none."""
+    """Return the button before a panel, next to it or in its heading; None if there is none."""
     before = node.getprevious()
     if before is None:
         return None
@@ -362,7 +362,7 @@ def _opener_before(node: Any) -> Any:
 
 
 def _is_alternative(node: Any) -> bool:
-    """Return whether a hidden block with an id stands beside a like one that is shown, as the panels of tabs do."""
+    """Return whether a hidden block with an id is next to a similar one that is shown, as tab panels are."""
     within = next(node.iterancestors("main", "article"), None) is not None
     if not within or not node.get("id") or next(node.iter("p", "pre", "li"), None) is None:
         return False
@@ -382,7 +382,7 @@ def _show(node: Any) -> None:
 
 
 def _name_panels(root: Any) -> None:
-    """Make headings of buttons that ask, or open a panel of text below them."""
+    """Turn buttons that ask, or that open a panel of text below them, into headings."""
     level = 1
     for node in list(root.iter("button", *_HEADINGS)):
         if node.tag != "button":
@@ -401,6 +401,6 @@ def _names_panel(button: Any) -> bool:
 
 
 def _below(button: Any) -> Any:
-    """Return what follows a button, or the box that holds nothing behind it; None if nothing does."""
+    """Return what follows a button, or the box in which it is last; None if nothing does."""
     below, around = button.getnext(), button.getparent()
     return around.getnext() if below is None and around is not None else below

@@ -1,9 +1,9 @@
-"""Main content: the part of a page that holds its prose; what is beside it is furniture.
+"""Main content: the part of a page with its prose; everything beside it is furniture.
 
-Related links, share bars, lists of tags and newsletters are in boxes of their own: beside the box of the article,
-which its prose tells, or within it, where their names and first words tell them. A name counts as a word of a class or
-an id, as sites and their tools give them. What may be a part of a text as well needs links, and an id that may be made
-of a heading says nothing.
+Related links, share bars, tag lists and newsletters are in separate boxes: beside the article's box, which its prose
+identifies, or within it, where their names and first words identify them. A name counts as a word of a class or an id,
+in the forms that sites and their tools use. Boxes that may also be part of a text must have links, and an id that may
+be made from a heading proves nothing.
 """
 
 import re
@@ -18,18 +18,18 @@ from docmill.tasks.parse.titles.inferred_headings import is_prose
 
 _TOLD = frozenset(("paragraph", "quote", "list_item"))
 _BOXES = frozenset(("div", "section", "aside", "article", "ul", "ol", "header", "footer", "form"))
-_WHOLE = frozenset(("html", "body", "main"))  # what a class of these says is about the page
+_WHOLE = frozenset(("html", "body", "main"))  # a class of these describes the page
 _STATED = ("main", "article")
 _SHORT = 24  # characters of the shortest prose in any script; most blocks of a page have fewer
-_APART = frozenset(("nav", "footer", "form", "aside", "a"))  # a link around a block makes a card of it
+_APART = frozenset(("nav", "footer", "form", "aside", "a"))  # a link around a block makes it a card
 _SHARE = 0.95
-"""Least share of a page's prose in its main content. With .85, introductions that stand in a box of their own are lost;
-with all of it, the teaser of one other article makes the whole page the main content."""
+"""Least share of a page's prose in its main content. With .85, introductions in separate boxes would be lost; with all
+of it, the teaser of one other article would make the whole page the main content."""
 _MAIN, _ARTICLE = 0.3, 0.5
 """Least share of the prose in an element that is the main content, or an article, by its tag: others are teasers."""
 _NAMED, _COLUMN, _FORM = 0.65, 0.5, 0.1
 """Shares of the prose above which a box is not beside it, whatever its names or words say: a forum's comments are its
-content, some layouts name a column for what is beside it, and some pages are one form."""
+content, some layouts name a column after what is beside it, and some pages are a single form."""
 _LEAST = 400  # characters of prose on a page that has a main content: others are lists, forms and start pages
 _LINKED = 0.5  # share of a paragraph in links above which it is a teaser
 _DATA = ("th", "pre", "math")
@@ -49,7 +49,7 @@ _BESIDE_ALONE = (
     r"respond|subscribe(?:-?(?:form|box|bar|block|widget))?|ads?|promo(?:box|s)?|credits",
     r"(?:prev|previous|next)(?:-?(?:post|article|page|link|prev|next))?",
 )
-"""Names that say something else with more words behind them: social security, share price, next steps."""
+"""Names that mean something else with more words after them: social security, share price, next steps."""
 _LINKING = (
     r"\w{0,8}related\w*|relacionad[oa]s|recommend\w*|suggest(?:ed|ions)|popular\w*|most-?(?:read|viewed|shared)|trending",
     r"teasers?\d*|\w{1,8}teaser|meist-?\w+|recent-?(?:comments|news)|archives|read-?more|more-?(?:for|from|news)",
@@ -96,7 +96,7 @@ condividi|lascia un commento|commenti|compartilh(?:e|ar)|deixe um comentário|de
 podziel się|komentarze|dodaj komentarz|del (?:artiklen|saken)|kommentarer|поделиться|комментарии|оставить комментарий
 yorumlar|paylaş|分享到?|评论|コメント|シェア(?:する)?|공유(?:하기)?|댓글|شارك|تعليقات
 """
-"""Words above share buttons, tags and comments. They name chapters as well, so nothing but links may be below them."""
+"""Words above share buttons, tags and comments. They also name chapters, so only links may be below them."""
 _RIGHTS = re.compile(
     r"(?:©|\(c\)|copyright (?:©|\(c\)|by\b|\d)|(?:proudly )?powered by\b|alle rechte vorbehalten|all rights reserved"
     r"|tous droits réservés|todos (?:los|os) (?:derechos|direitos) reservados|tutti i diritti riservati"
@@ -106,7 +106,7 @@ _RIGHTS = re.compile(
 
 
 class _PlacedBlocks:
-    """The blocks of a page, the range of them in each node, and the characters before each: of text, and of prose."""
+    """The blocks of a page, the range of blocks in each node, and the characters of text and prose before each."""
 
     def __init__(self, blocks: Sequence[DrawnBlock], places: Sequence[Any]) -> None:
         self.blocks, self.places = blocks, places
@@ -120,7 +120,7 @@ class _PlacedBlocks:
         self.top = next(tops, -1)
 
     def may_go(self, box: Any, most: float) -> bool:
-        """Return whether a box holds no title of the page, data or notes, and at most a share of the prose."""
+        """Return whether a box contains no page title, data or notes, and at most this share of the prose."""
         span = self.spans[box]
         if box.tag in _WHOLE or self.top in span or _share(self.prose, span) > most:
             return False
@@ -130,9 +130,9 @@ class _PlacedBlocks:
 
 
 def mark_beside(blocks: Sequence[DrawnBlock], places: Sequence[Any]) -> None:
-    """Make furniture of the blocks beside the main content; `places` are the nodes in which they are.
+    """Mark the blocks beside the main content as furniture; `places` are the nodes that contain the blocks.
 
-    Boxes that hold the title of the page, a table, a listing or notes of the text are kept.
+    Boxes with the page's title, a table, a listing or notes of the text are kept.
     """
     page = _PlacedBlocks(blocks, places)
     beside = {number for spans in (_named(page), _opened(page), _rights(page)) for span in spans for number in span}
@@ -157,7 +157,7 @@ def _named(page: _PlacedBlocks) -> Iterator[range]:
 
 
 def _opened(page: _PlacedBlocks) -> Iterator[range]:
-    """Yield boxes that begin with words above other pages, and such words with the box below them."""
+    """Yield boxes that begin with words above other pages, and such words together with the box below."""
     for number, block in enumerate(page.blocks):
         words = block.attributes.get("text", block.text) if block.kind in ("title", *_TOLD) else ""
         sure = opens_pages(words)
@@ -184,7 +184,7 @@ def _rights(page: _PlacedBlocks) -> Iterator[range]:
 
 
 def _around(page: _PlacedBlocks, beside: set[int]) -> Iterator[range]:
-    """Yield the boxes beside the innermost one that holds nearly all prose; what is known to be beside it is none."""
+    """Yield the boxes beside the innermost one with nearly all prose, leaving out what is known to be beside it."""
     sums = _main_prose(page, beside)
     around = {box for box, span in page.spans.items() if _share(sums, span) >= _SHARE}
     innermost = min((page.spans[box] for box in around), key=len, default=range(0))
@@ -195,7 +195,7 @@ def _around(page: _PlacedBlocks, beside: set[int]) -> Iterator[range]:
 
 
 def _introduces(page: _PlacedBlocks, box: Any, main: range) -> bool:
-    """Return whether a box below the page's title and above its main content has prose that this does not repeat."""
+    """Return whether a box between the page's title and its main content has prose that the content does not repeat."""
     span = page.spans[box]
     if _is_apart(box) or not 0 <= page.top < span.start < span.stop <= main.start or not _share(page.told, span):
         return False
@@ -203,7 +203,7 @@ def _introduces(page: _PlacedBlocks, box: Any, main: range) -> bool:
 
 
 def _main_prose(page: _PlacedBlocks, beside: set[int]) -> list[int]:
-    """Return the characters of prose before each block, without columns and what is outside of the main element."""
+    """Return the characters of prose before each block, ignoring columns and everything outside the main element."""
     apart = [span for box, span in page.spans.items() if _is_apart(box) and _share(page.prose, span) <= _COLUMN]
     sums = _without(page.prose, beside.union(*apart))
     main = [span for box, span in page.spans.items() if _share(sums, span) >= _least(box)]
@@ -213,17 +213,17 @@ def _main_prose(page: _PlacedBlocks, beside: set[int]) -> list[int]:
 
 
 def _is_in(parent: Any, around: set[Any]) -> bool:
-    """Return whether a box is around the main content, and not the innermost one."""
+    """Return whether a box is around the main content, and is not the innermost one."""
     return parent in around and not around.isdisjoint(parent)
 
 
 def _may_be_beside(page: _PlacedBlocks, box: Any) -> bool:
-    """Return whether a box beside the one of the prose holds nothing of a text: no title, data, terms or notes."""
+    """Return whether a box beside the prose contains nothing of a text: no title, data, terms or notes."""
     return box.tag in _BOXES and page.may_go(box, 1) and (_is_apart(box) or next(box.iter("dl"), None) is None)
 
 
 def _least(box: Any) -> float:
-    """Return the least share of the prose that a box must hold to be what it says it is; 2 if it says nothing."""
+    """Return the least share of the prose with which a box is what it says it is; 2 if it says nothing."""
     if box.tag == "main" or box.get("role") == "main":
         return _MAIN
     return _ARTICLE if box.tag == "article" or box.get("itemprop") == "articleBody" else 2.0
@@ -238,7 +238,7 @@ def _is_column(box: Any) -> bool:
 
 
 def _spans(places: Sequence[Any]) -> dict[Any, range]:
-    """Return the numbers of the blocks in each node around a block."""
+    """Return the block numbers in each node around a block."""
     firsts, ends = dict[Any, int](), dict[Any, int]()
     for number, place in enumerate(places):
         for box in (place, *place.iterancestors()):
@@ -252,7 +252,7 @@ def _sums(lengths: Iterable[int]) -> list[int]:
 
 
 def _without(sums: Sequence[int], left: set[int]) -> list[int]:
-    """Return sums over all blocks but those left out."""
+    """Return sums over all blocks except those left out."""
     return _sums(0 if number in left else end - start for number, (start, end) in enumerate(pairwise(sums)))
 
 
@@ -261,7 +261,7 @@ def _share(sums: Sequence[int], span: range) -> float:
 
 
 def _is_told(block: DrawnBlock) -> bool:
-    """Return whether a block is prose, and not mostly links."""
+    """Return whether a block is prose and not mostly links."""
     if block.kind not in _TOLD or len(block.text) < _SHORT or not is_prose(block.text):
         return False
     return sum(len(link["text"]) for link in block.attributes.get("links", ())) <= _LINKED * len(block.text)
@@ -277,7 +277,7 @@ _PATTERNS = {
     "column": (_any(_COLUMN_NAMES),),
 }
 _HUMPS = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|_")
-_LEAST_LINKED = 0.15  # share of a box of other articles in links: each has one around its title, and a summary
+_LEAST_LINKED = 0.15  # share of text in links in a box of other articles: each has a linked title, and a summary
 _KEPT_NAMES = 4_096  # classes and ids of boxes, in 1 MB
 _HEADED = frozenset(("section", "h1", "h2", "h3", "h4", "h5", "h6", "dt", "dd", "p", "li"))
 _SECTION = re.compile(r"(?:^|\s)(?:section|sect\d|level\d)(?:$|\s)")
@@ -292,7 +292,7 @@ def is_beside(node: Any) -> bool:
 
 
 def is_column(node: Any) -> bool:
-    """Return whether a box names itself as the column beside the article; it may be a note within it as well."""
+    """Return whether a box names itself as a column beside the article; it may also be a note within it."""
     return "column" in _kinds(node)
 
 
@@ -307,14 +307,14 @@ def is_label(words: str) -> bool:
 
 
 def lists_pages(node: Any, sure: bool) -> bool:
-    """Return whether a box may be a list of other pages: mostly links, or several of them if that is `sure`."""
+    """Return whether a box may be a list of other pages: mostly links or, if that is `sure`, several links."""
     if sure and node.tag in _LISTING and next(islice(node.iter("a"), 1, None), None) is not None:
         return True
     return is_mostly_links(node) or next(node.iterancestors("a"), None) is not None
 
 
 def says_rights(words: str) -> bool:
-    """Return whether a line is nothing but a note of rights, or of the program that wrote the page."""
+    """Return whether a line is only a rights notice, or names the program that wrote the page."""
     return _RIGHTS.fullmatch(words) is not None
 
 
@@ -326,7 +326,7 @@ def _kinds(node: Any) -> tuple[str, ...]:
     return kinds
 
 
-# The boxes of a page share a few names, and those of a site's pages are the same.
+# The boxes of a page share a few names, and the pages of a site share them as well.
 @lru_cache(_KEPT_NAMES)
 def _said(name: str) -> tuple[str, ...]:
     words = _HUMPS.sub("-", name)

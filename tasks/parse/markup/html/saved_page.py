@@ -1,4 +1,4 @@
-"""Saved page: the web pages in a file of the form of a mail (MHTML), with the pictures that it holds."""
+"""Saved page: the web pages in a mail-like file (MHTML), with the pictures that it contains."""
 
 from email.message import Message
 
@@ -30,7 +30,7 @@ def _content(part: Message) -> bytes:
 
 
 def _loader(message: Message) -> Loader:
-    """Return what loads the pictures of a saved page: its parts by their addresses and content ids."""
+    """Return a loader for the pictures of a saved page: its parts by address and content id."""
     parts: dict[str, Message] = {}
     for part in message.walk():
         if part.get_content_maintype() == "image":

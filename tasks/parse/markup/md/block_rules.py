@@ -1,9 +1,9 @@
-"""Markdown block rules: what is added to the blocks of markdown-it-py, and the tables and headings in blocks of HTML.
+"""Markdown block rules: rules added to the blocks of markdown-it-py, and the tables and headings in HTML blocks.
 
 MkDocs and Material indent the content of notes and tabs (`!!! note`, `??? tip`, `=== "Linux"`); MyST puts it into
-fences (```` ```{note} ````) or between colons (`:::{note}`), as Docusaurus and pandoc do (`:::note`). In plain
-Markdown all of it would be code, or one paragraph. In MDX module lines and tags of components are blocks, and the text
-between tags is Markdown, however deep it is indented. A table is one token.
+fences (```` ```{note} ````) or between colons (`:::{note}`), as Docusaurus and pandoc do (`:::note`). In plain Markdown
+all of it would be code, or one paragraph. In MDX, module lines and component tags are blocks, and the text between tags
+is Markdown, however deeply indented. A table is one token.
 """
 
 import re
@@ -27,7 +27,7 @@ _INDENTED = re.compile(
 _TAB = re.compile(r"===[+!]?[ \t]+\"")
 _INDENT = 4
 _COLONS = re.compile(r"(:{3,})[ \t]*(\{?[\w:.#=\" -]+\}?.*)?$")
-_MKDOCSTRINGS = re.compile(r":::[ \t]+[\w.]+\.[\w.]+[ \t]*$")  # the name of a module, whose page is made from its code
+_MKDOCSTRINGS = re.compile(r":::[ \t]+[\w.]+\.[\w.]+[ \t]*$")  # a module's name, whose page is made from its code
 _FENCE = re.compile(r"(`{3,}|~{3,})[ \t]*\{([\w:-]+)\}(.*)$")
 _OPTION = re.compile(r":[\w-]+:(?:[ \t]|$)")
 _PROSE_WORDS = """
@@ -39,8 +39,8 @@ _PROSE_WORDS = """
     prf:theorem prf:lemma prf:definition prf:remark prf:proof prf:example prf:corollary prf:algorithm
 """
 _PROSE = frozenset(_PROSE_WORDS.split())
-"""Directives with text in them. Those of others are code, formulas, tables of values, or arguments for a program."""
-_MOST_LINES = 100_000  # of a block: where none ends it, it is none
+"""Directives that contain text. Others contain code, formulas, tables of values, or arguments for a program."""
+_MOST_LINES = 100_000  # of a block: one without an end in them is none
 _MARKUP = re.compile(
     r"^(?:!!!|\?\?\?\+?|===[+!]?)[ \t]*\"?|^(?:`{3,}|~{3,}|:{3,})[ \t]*\{?|\}[ \t]*|\"[ \t]*(?:\{[^{}]*\})?[ \t]*$"
 )
@@ -54,13 +54,13 @@ _MODULE = re.compile(r"(?:import|export)[ \t{*]")
 _TAG_LINE = re.compile(r"</?[A-Za-z>]")
 _BARE = re.compile(r"</?[\w.]*[ \t]*/?>|<>|\{/\*.*\*/\}", re.DOTALL)
 _MAX_TAG_LINES = 60
-"""Maximum lines of one tag with its attributes. A longer tag is drawn as a paragraph; with no limit, each line of a
-long run that opens an unclosed tag would be searched to the end of the run."""
+"""Most lines of one tag with its attributes. A longer tag is drawn as a paragraph; without a limit, each line of a long
+run that opens an unclosed tag would be searched to the end of the run."""
 _BEGIN = re.compile(r"<(table|h[1-6])\b(?:\s[^<>]*)?>", re.IGNORECASE)
 _INNER = re.compile(r"<table\b", re.IGNORECASE)
 _END = re.compile(r"</table\s*>", re.IGNORECASE)
 _UNENDED = "no table ends after this"
-_LONGEST = 2_000_000  # characters of a block in which parts are looked for; a longer one is a page of its own
+_LONGEST = 2_000_000  # characters of a block in which parts are searched; a longer one is a separate page
 
 
 def with_directives(parser: MarkdownIt) -> MarkdownIt:
@@ -72,7 +72,7 @@ def with_directives(parser: MarkdownIt) -> MarkdownIt:
 
 
 def directive_marks(line: str) -> list[tuple[int, int]]:
-    """Return where the line that opens a directive has signs, and not words."""
+    """Return where the line that opens a directive has signs rather than words."""
     return [found.span() for found in _MARKUP.finditer(line.rstrip()) if found.end() > found.start()]
 
 
@@ -148,7 +148,7 @@ def _colons(state: Any, start: int, end: int, silent: bool) -> bool:
     found = _COLONS.match(line)
     if found is None:
         return False
-    if not silent and found[2]:  # what is inside may hold directives with fewer colons; each line stands by itself
+    if not silent and found[2]:  # its content may have directives with fewer colons, so each line is separate
         _push(state, "directive", start, start + 1)
         state.line = _behind_options(state, start + 1, end)
     elif not silent:
@@ -166,7 +166,7 @@ def _draw(state: Any, start: int, last: int) -> None:
 
 
 def _behind_options(state: Any, first: int, last: int) -> int:
-    """Return the line behind the options of a directive: lines such as `:class: tip`."""
+    """Return the line after a directive's options, which are lines such as `:class: tip`."""
     number = first
     while number < last and _OPTION.match(_line(state, number)):
         number += 1
@@ -176,12 +176,12 @@ def _behind_options(state: Any, first: int, last: int) -> int:
 
 
 def is_mdx(text: str) -> bool:
-    """Return whether a Markdown text uses modules or components outside of code blocks."""
+    """Return whether a Markdown text uses modules or components outside code blocks."""
     return _SIGNS.search(text) is not None and _SIGNS.search(_without_code(text)) is not None
 
 
 def _without_code(text: str) -> str:
-    """Return the lines of a text outside of fences."""
+    """Return the lines of a text outside fences."""
     kept: list[str] = []
     fence = ""
     for line in text.splitlines():
@@ -202,7 +202,7 @@ def is_bare_tag(text: str) -> bool:
 
 
 def with_mdx(parser: MarkdownIt) -> MarkdownIt:
-    """Add the rules `mdx_module` and `mdx_tag` to a parser, and drop indented code and HTML blocks."""
+    """Add the rules `mdx_module` and `mdx_tag` to a parser, and disable indented code and HTML blocks."""
     ends: RuleOptionsType = {"alt": ["paragraph", "reference", "blockquote", "list"]}
     parser.block.ruler.before("html_block", "mdx_tag", _tag, ends)
     parser.block.ruler.before("html_block", "mdx_module", _module)
@@ -219,14 +219,14 @@ def _module(state: Any, start: int, end: int, silent: bool) -> bool:
 
 
 def _tag(state: Any, start: int, end: int, silent: bool) -> bool:
-    """Match a tag on lines of its own; with text after it, it belongs to a paragraph."""
+    """Match a tag on lines of its own; with text after it, it would belong to a paragraph."""
     line = _line(state, start).rstrip()
     if not _TAG_LINE.match(line) and not (line.startswith("{/*") and line.endswith("*/}")):
         return False
     if line.endswith(">") or line.endswith("*/}"):
         inner = line[1:-1]  # with a second tag, there are words between the two
         return ("<" not in inner) and _emit(state, "mdx_tag", start, start + 1, silent)
-    # An arrow in an attribute, such as `onClick={() => ...}`, ends no tag.
+    # An arrow in an attribute, such as `onClick={() => ...}`, does not end a tag.
     if ">" in line.replace("=>", ""):
         return False
     for stop in range(start + 1, min(end, start + _MAX_TAG_LINES)):
@@ -245,7 +245,7 @@ def _emit(state: Any, kind: str, start: int, stop: int, silent: bool) -> bool:
 
 
 def with_tables(parser: MarkdownIt) -> MarkdownIt:
-    """Let the parser's own table rule write one token: `table_rows`, with the rows in its `meta`."""
+    """Make the parser's own table rule write a single token: `table_rows`, with the rows in its `meta`."""
     ends: RuleOptionsType = {"alt": ["paragraph", "reference"]}
     parser.block.ruler.at("table", _table, ends)
     return parser
@@ -269,7 +269,7 @@ def _table(state: Any, first: int, last: int, silent: bool) -> bool:
 
 
 def with_whole_tables(parser: MarkdownIt) -> MarkdownIt:
-    """Let a block of HTML that begins a table go on to its end, past empty lines, at which other blocks end."""
+    """Let an HTML block that begins with a table continue to its end, past empty lines, which end other blocks."""
     ends: RuleOptionsType = {"alt": ["paragraph", "reference", "blockquote"]}
     parser.block.ruler.at("html_block", _html_block, ends)
     return parser
@@ -281,7 +281,7 @@ def _html_block(state: Any, first: int, last: int, silent: bool) -> bool:
     if not silent and _is_open_table(state.tokens[-1].content) and _UNENDED not in state.env:
         after = _END.search(state.src, state.bMarks[state.line])
         if after is None:
-            state.env[_UNENDED] = True  # not searched for again at each table
+            state.env[_UNENDED] = True  # not searched again at each table
         else:
             _extend(state, first, min(bisect_right(state.bMarks, after.start()), last))
     return True
@@ -297,7 +297,7 @@ def _extend(state: Any, first: int, line: int) -> None:
 
 
 class HtmlPart(NamedTuple):
-    """A table or heading in a block of HTML: its place there, its level, 0 for a table, and its attributes."""
+    """A table or heading in an HTML block: its span there, its level, 0 for a table, and its attributes."""
 
     start: int
     end: int
@@ -311,7 +311,7 @@ class HtmlPart(NamedTuple):
 
 
 def html_parts(page: str) -> Iterator[HtmlPart]:
-    """Yield the tables of data and the headings with words in a block of HTML, none within another."""
+    """Yield the data tables and the headings with words in an HTML block; none is within another."""
     at, unended = 0, set[str]()
     for match in _BEGIN.finditer(page[:_LONGEST]):
         name = match[1].lower()
@@ -319,7 +319,7 @@ def html_parts(page: str) -> Iterator[HtmlPart]:
             continue
         end = _end_of(page, name, match.end())
         if end < 0:
-            unended.add(name)  # not searched for again: each search would go on to the block's end
+            unended.add(name)  # not searched again: each search would run to the end of the block
             continue
         root = etree.fromstring(page[match.start() : end], etree.HTMLParser(no_network=True, huge_tree=True))
         found = _table_in(root) if name == "table" else _heading(root)
@@ -329,7 +329,7 @@ def html_parts(page: str) -> Iterator[HtmlPart]:
 
 
 def _end_of(page: str, name: str, at: int) -> int:
-    """Return the end of an element that begins before a place, and may hold others of its name, or -1."""
+    """Return the end of an element that begins before `at` and may contain others of its name, or -1."""
     deep = 1
     for tag in re.compile(rf"<(/?){name}\b[^<>]*>", re.IGNORECASE).finditer(page, at):
         deep += -1 if tag[1] else 1

@@ -1,7 +1,7 @@
 """Markdown and MDX: the file itself, with markdown-it-py's blocks as elements.
 
-Blocks become elements: which lines are a heading, an item, a table. Inline markup stays as written; where it stands is
-told by the elements' `marks`.
+Blocks become elements: a heading, an item, a table. Inline markup stays as written; the elements' `marks` say where it
+is.
 """
 
 import datetime
@@ -45,7 +45,7 @@ _MARKUP = (
     (re.compile(r"(?<!\w)([*_])(?=\S)(.+?)(?<=\S)\1(?!\w)"), r"\2"),
     (re.compile(r"\\([!-/:-@\[-`{-~])"), r"\1"),
 )
-_NAMES = {  # of several for one, the last wins
+_NAMES = {  # if several stand for one, the last wins
     "description": "description",
     "author": "author",
     "authors": "author",
@@ -59,11 +59,11 @@ _NAMES = {  # of several for one, the last wins
     "modified": "modified",
 }
 _MAX_NESTING = 40
-"""Maximum levels of nesting; a list and its item are two. markdown-it-py recurses for each, so with many more, a
-hostile file would exceed Python's stack; deeper blocks have no element of their own."""
+"""Maximum nesting levels; a list and its item are two. markdown-it-py recurses for each, so a hostile file with many
+more would exceed Python's stack; deeper blocks have no separate element."""
 _MAX_HEADING = 1_000
-"""Maximum characters of a line whose inline markup is removed. No heading is as long; on longer lines, such as a
-paragraph underlined by mistake, the patterns above, each tried from every sign, take quadratic time."""
+"""Most characters of a line whose inline markup is removed. No heading is as long; on longer lines, such as a paragraph
+underlined by mistake, the patterns above, each tried at every sign, would take quadratic time."""
 _LEAD = re.compile(
     r"(\*{1,3}|_{1,3})(?=\S)(?P<words>[^*_`\n]{1,120})(?<=\S)\1(?![*_\w])"
     rf"(?: ?(?P<sign>[{''.join(SIGNS)}]))?(?=\s)"
@@ -79,26 +79,25 @@ _DEFINITION = re.compile(
 _YAML = re.compile(r"---[ \t]*(?:\r\n?|\n)(.*?)^(?:---|\.\.\.)[ \t]*(?=[\r\n]|\Z)", re.DOTALL | re.MULTILINE)
 _TOML = re.compile(r"\+\+\+[ \t]*(?:\r\n?|\n)(.*?)^\+\+\+[ \t]*(?=[\r\n]|\Z)", re.DOTALL | re.MULTILINE)
 _MAX_CHARACTERS = 100_000
-"""Characters within which the block must end. A rule at the top of a file looks like its beginning: with no limit, all
-text down to the next rule would be tried as YAML, however long; longer front matter is drawn as text."""
+"""Characters within which the block must end. A rule at the top of a file looks like its beginning: without a limit,
+all text down to the next rule would be tried as YAML, however long. Longer front matter is drawn as text."""
 _MAX_DEPTH = 20
 """Maximum nesting of lists and mappings to keep. People write a few levels; deeper values would exhaust the stack of
-later readers, and are dropped."""
+later readers and are dropped."""
 
 
 def parse_markdown(data: bytes, options: ParseOptions) -> Parsed:
-    """Return the decoded file, newlines unchanged, with an element for every block.
+    """Return the decoded file, with unchanged newlines and an element for every block.
 
-    A list item is its first paragraph; its other blocks follow as separate elements. A quote is one element; code and
-    tables in it are nested. The title is the front matter's, else the first heading of level 1, else a heading at the
-    very beginning. Module lines and bare tags of MDX, comments, rules and link definitions are furniture. The markup of
-    a picture beside the file is a figure. So is that of a picture in a `data:` address, in whose place stands its key.
-    """
+    A list item is its first paragraph; its other blocks follow as separate elements. A quote is one element, in which
+    code and tables are nested. The title is the front matter's, else the first heading of level 1, else a heading at
+    the very start. MDX module lines and bare tags, comments, rules and link definitions are furniture. The markup of a
+    picture file is a figure, as is that of a picture in a `data:` address, which is replaced by its key."""
     found = decode(data)
     text, held = named_by_key(found.text, SCHEME)
     read = _read(text)
     others = held.keys() - read.file.addresses(read.tokens) if held else ()
-    if others:  # which stand in code, or as words
+    if others:  # they are in code, or are plain words
         text, held = named_by_key(found.text, SCHEME, others)
         read = _read(text)
     elements = [Element("front_matter", 0, read.front.end, 0, 0, 1)] if read.front else []
@@ -115,7 +114,7 @@ def parse_markdown(data: bytes, options: ParseOptions) -> Parsed:
 
 
 class _FileRead(NamedTuple):
-    """A file by its blocks: their tokens, and the elements made of these."""
+    """A file's blocks: their tokens, and the elements made from these."""
 
     front: "FrontMatter | None"
     walk: "TokenWalk"
@@ -134,21 +133,21 @@ def _read(text: str) -> _FileRead:
 
 @cache
 def _parser(mdx: bool) -> MarkdownIt:
-    # Without references: a definition would vanish from the blocks, and the text has to be covered.
+    # Without references: definitions would vanish from the blocks, but the whole text must be covered.
     parser = MarkdownIt("commonmark", {"maxNesting": _MAX_NESTING}).enable("table").disable(["inline", "reference"])
     parser = with_directives(with_tables(with_whole_tables(parser)))
     return with_mdx(parser) if mdx else parser
 
 
 def _blank(text: str, end: int) -> str:
-    """Return the text with its first `end` characters as empty lines, so that line numbers are unchanged."""
-    # The parser gives places as line numbers, which then need no correction.
+    """Return the text with its first `end` characters as empty lines, so that line numbers do not change."""
+    # The parser gives positions as line numbers, which then need no correction.
     return "\n" * len(_LINE.findall(text, 0, end)) + text[end:] if end else text
 
 
 def _known(values: dict[str, Any]) -> dict[str, Any]:
-    """Return those values of the front matter that other formats have, too, under the same names."""
-    # Site generators spell them in several ways: Date, date, lastMod.
+    """Return the front matter values that other formats have as well, under the same names."""
+    # Site generators spell them differently: Date, date, lastMod.
     lower = {key.lower(): value for key, value in values.items()}
     return {ours: _told(ours, lower[theirs]) for theirs, ours in _NAMES.items() if lower.get(theirs)}
 
@@ -173,14 +172,14 @@ def _title(elements: list[Element], metadata: dict[str, Any]) -> str:
 
 
 def _top_heading(body: list[Element]) -> Element | None:
-    """Return the first heading of level 1, or else a heading at the very beginning."""
+    """Return the first heading of level 1, or else a heading at the very start."""
     tops = (element for element in body if element.kind == "title" and element.level == 1)
     first = next(tops, body[0] if body else None)
     return first if first is not None and first.kind == "title" else None
 
 
 def plain(markup: str) -> str:
-    """Return a line of Markdown without its inline markup; a line too long for a heading is unchanged."""
+    """Return a line of Markdown without inline markup; a line too long for a heading is unchanged."""
     if len(markup) > _MAX_HEADING:
         return " ".join(markup.split())
     for pattern, replacement in _MARKUP:
@@ -189,7 +188,7 @@ def plain(markup: str) -> str:
 
 
 class LineSpan(NamedTuple):
-    """A half-open span of the text and the number of its first line, from 1."""
+    """A half-open span of the text, and the number of its first line, from 1."""
 
     start: int
     end: int
@@ -197,7 +196,7 @@ class LineSpan(NamedTuple):
 
 
 class TokenWalk:
-    """Collects elements from markdown-it's tokens: their maps are lines, the spans of elements are characters."""
+    """Collects elements from markdown-it's tokens; their maps are in lines, the spans of elements in characters."""
 
     def __init__(self, text: str, body: int) -> None:
         self.text = text
@@ -205,15 +204,15 @@ class TokenWalk:
         self.starts = [0, *(match.end() for match in _LINE.finditer(text))]
         self.elements: list[Element] = []
         self.links = Links(text, plain)
-        self._quotes = 0  # around the current token, as are the lists
+        self._quotes = 0  # around the current token, as for lists
         self._lists = 0
-        self._item = False  # an item began, and none of its blocks is an element yet
+        self._item = False  # an item began, but none of its blocks is an element yet
 
     def run(self, tokens: list[Token]) -> None:
-        """Call the method named like each token, with the token and the next one, which holds its words."""
+        """Call the method named like each token, with the token and the next one, which contains its words."""
         for index, token in enumerate(tokens):
             kind = token.type
-            # Words are read with the block that holds them; of closing tokens, only those of lists and quotes matter.
+            # Words are read with their block; of closing tokens, only those of lists and quotes matter.
             if kind == "inline" or (kind.endswith("_close") and kind not in _CLOSES):
                 continue
             visit = getattr(self, "_" + kind, None)
@@ -221,7 +220,7 @@ class TokenWalk:
                 visit(token, tokens[index + 1] if index + 1 < len(tokens) else token)
 
     def span(self, lines: list[int] | None, indent: bool = False) -> LineSpan:
-        """Return the span of a range of lines without blank ends, and without its indent by default."""
+        """Return the span of a range of lines, without blank ends and, by default, without its indent."""
         first, stop = lines or [0, 0]
         start = self.starts[first]
         end = self.starts[stop] if stop < len(self.starts) else len(self.text)
@@ -268,7 +267,7 @@ class TokenWalk:
             self._add_page(self.span(token.map))
 
     def _add_page(self, page: LineSpan) -> None:
-        """Add the tables and headings of a block of HTML, and what is between them."""
+        """Add the tables and headings of an HTML block, and what is between them."""
         text, at = self.text[page.start : page.end], 0
         for part in html_parts(text):
             self._add_plain(page, at, part.start)
@@ -279,7 +278,7 @@ class TokenWalk:
         self._add_plain(page, at, len(text))
 
     def _add_plain(self, page: LineSpan, start: int, end: int) -> None:
-        """Add a part of a block of HTML that is no table or heading."""
+        """Add a part of an HTML block that is no table or heading."""
         between = self.text[page.start + start : page.start + end]
         if between.strip():
             start += len(between) - len(between.lstrip())
@@ -344,13 +343,13 @@ _CLOSES = {"blockquote_close", "bullet_list_close", "ordered_list_close", "list_
 
 
 def _is_silent(page: str) -> bool:
-    """Return whether a block of HTML shows nothing: a comment or a tag without attributes."""
+    """Return whether an HTML block shows nothing: a comment, or a tag without attributes."""
     bare = page.strip()
     return (bare.startswith("<!--") and bare.endswith("-->")) or is_bare_tag(page)
 
 
 def with_gaps(text: str, start: int, elements: list[Element], line_starts: list[int]) -> list[Element]:
-    """Return the elements and, for all non-blank text between them, `text` elements."""
+    """Return the elements, with `text` elements for all non-blank text between them."""
     whole: list[Element] = []
     position = start
     for element in elements:
@@ -370,7 +369,7 @@ def _gap(text: str, start: int, end: int, line_starts: list[int]) -> list[Elemen
 
 
 def with_run_in_headings(text: str, elements: Sequence[Element], plain: Callable[[str], str]) -> Sequence[Element]:
-    """Return the elements of a file, its led paragraphs in two; `plain` takes the inline markup from a line."""
+    """Return the elements of a file, splitting paragraphs with a lead; `plain` removes a line's inline markup."""
     led = {at: found for at, one in enumerate(elements) if (found := _led(text, one, plain))}
     return headed(elements, led, partial(_parted, text))
 
@@ -383,7 +382,7 @@ def _parted(text: str, element: Element, led: LedParagraph, level: int) -> Itera
 
 
 def _led(text: str, element: Element, plain: Callable[[str], str]) -> LedParagraph | None:
-    """Return the lead of a paragraph that stands in no list, or None."""
+    """Return the lead of a paragraph outside lists, or None."""
     if element.kind != "paragraph" or (element.start_char and text[element.start_char - 1] not in "\r\n"):
         return None
     match = _LEAD.match(text, element.start_char, element.end_char)
@@ -400,7 +399,7 @@ class Links:
 
     def __init__(self, text: str, plain: Callable[[str], str]) -> None:
         """Read the labels that a text defines; `plain` removes the inline markup from a link's words."""
-        # `$` in the pattern ends a line at "\n" only.
+        # `$` in the pattern ends a line only at "\n".
         lines = text.replace("\r\n", "\n").replace("\r", "\n") if "]:" in text else ""
         self.addresses: dict[str, str] = {}
         for label, url in _DEFINITION.findall(lines):
@@ -413,7 +412,7 @@ class Links:
         return [{"text": self._plain(text), "url": url} for _, text, url in found]
 
     def _found(self, markup: str) -> Iterator[tuple[int, str, str]]:
-        """Yield the start, words and address of each link, first of one kind, then of the next."""
+        """Yield the start, words and address of each link, one kind after another."""
         if "](" in markup:
             yield from ((match.start(), match[1], match[2]) for match in _INLINE.finditer(markup))
         if ":" in markup and "<" in markup:
@@ -474,7 +473,7 @@ def _read_yaml(block: str) -> dict[str, Any] | None:
             return {}
         values = yaml.load(block, yaml.CSafeLoader)
     except (yaml.YAMLError, ValueError, RecursionError):
-        # A block that begins with a key is front matter, even if it cannot be read; other text is just between two
+        # A block that begins with a key is front matter, even if it cannot be read; other text is merely between two
         # rules.
         return {} if re.match(r"[\w-]+[ \t]*:", block) else None
     if values is None:

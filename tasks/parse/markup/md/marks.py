@@ -1,7 +1,7 @@
-"""Markdown marks: where the signs of links, emphasis, code and tags stand, and the pictures that a file shows.
+"""Markdown marks: where the signs of links, emphasis, code and tags are, and the pictures that a file shows.
 
-markdown-it-py decides what a sign means; its tokens do not tell where they stand. So each of its rules is wrapped by
-one that looks where the rule began and where it ended.
+markdown-it-py decides what a sign means, but its tokens do not say where the signs are. So each of its rules is wrapped
+by one that records where the rule began and ended.
 """
 
 import html
@@ -27,8 +27,8 @@ from docmill.tasks.parse.pictures.album import LEFT_OUT, Album
 
 _SIGN = re.compile(r"[\\`*_~\[<&]")
 _STOP = re.compile(r"[\\`*_~\[\]!<&]")
-"""Where a run of plain letters ends: at what a rule begins with or looks for. The parser stops at twice as many signs,
-for rules of others, and tries every rule at each."""
+"""Where a run of plain letters ends: at anything that a rule begins with or looks for. The parser itself stops at twice
+as many signs, for other rules, and tries every rule at each."""
 _SAYS = re.compile(
     r"\s(?:title|alt|label|name|description|summary|caption|aria-label)\s*=\s*(?:\"([^\"]*)\"|'([^']*)')"
 )
@@ -37,10 +37,10 @@ _COMPONENT_SAYS = re.compile(
     r"\s(?!(?:class|className|style|href|src|url|to|id|key|ref|rel|target|icon|iconType|color|size|width|height|align|cols"
     r"|lang|loading|slot|variant|theme|on[A-Z]\w*|data-[\w-]+)\s*=)[\w-]+\s*=\s*(?:\{?\"([^\"{}]*)\"|\{?'([^'{}]*)')"
 )
-"""Of a component, each attribute that is a text: names of parameters, types, defaults. Others are of its looks."""
+"""Of a component, each attribute that is text: parameter names, types, defaults. Others affect only its looks."""
 _MAX_LENGTH = 10_000
-"""Characters of a block whose inline markup is read. Paragraphs are shorter; on a longer text of nothing but brackets,
-the parser takes quadratic time."""
+"""Characters of a block whose inline markup is read. Paragraphs are shorter; a longer text of only brackets would take
+the parser quadratic time."""
 _MAX_BRACKETS = 400
 """Opening brackets of a block whose inline markup is read; each unclosed one is searched to the block's end."""
 
@@ -51,13 +51,13 @@ _TOLD = re.compile(r"\s(alt|title)\s*=\s*(?:\"([^\"<>]*)\"|'([^'<>]*)')", re.IGN
 Rule = Callable[[StateInline, bool], bool]
 Mark = tuple[int, int]
 _BAR = re.compile(r"(?<!\\)\|")
-_ALONE = ("paragraph", "text")  # blocks of which nothing is left where they hold a picture alone
+_ALONE = ("paragraph", "text")  # blocks of which nothing is left if they contain only a picture
 
 
 class _Found(NamedTuple):
-    """Marks of one block, and the tokens of `*`, `_` and `~` with their places: what they mean is settled last.
+    """Marks of one block, and the tokens of `*`, `_` and `~` with their places, whose meaning is settled last.
 
-    `pictures` are the places of pictures, and of the tags that show one.
+    `pictures` are the places of pictures, and of tags that show one.
     """
 
     marks: list[Mark]
@@ -66,11 +66,11 @@ class _Found(NamedTuple):
 
 
 def inline_marks(block: str, references: Mapping[str, Mapping[str, str]]) -> Iterator[Mark]:
-    """Yield the start and end of each piece of markup in the words of a block, in no order.
+    """Yield the start and end of each piece of markup in the words of a block, in no particular order.
 
-    `references` are the addresses of labels, as in `[words][label]`. Left out are the brackets and targets of links,
-    the signs of emphasis and code, and tags; of a tag, the attributes with words for people stay. A block that is
-    longer than any real one has none.
+    `references` are the addresses of labels, as in `[words][label]`. Markup is the brackets and targets of links, the
+    signs of emphasis and code, and tags, except for attributes with words for people. A block longer than any real one
+    has none.
     """
     found = _found(block, references)
     yield from found.marks
@@ -90,7 +90,7 @@ def _found(block: str, references: Mapping[str, Mapping[str, str]]) -> _Found:
 
 
 def said_of(picture: str, references: Mapping[str, Mapping[str, str]]) -> tuple[str, str, str]:
-    """Return the address of a picture, given its markup, its title, and the words that stand for it, as written."""
+    """Return the address, the title and the alternative text of a picture, given its markup."""
     tag = IMAGE_TAG.match(picture)
     if tag:
         said = {name.lower(): html.unescape(one or other) for name, one, other in _TOLD.findall(picture)}
@@ -103,28 +103,28 @@ def said_of(picture: str, references: Mapping[str, Mapping[str, str]]) -> tuple[
 
 
 def references_of(addresses: Mapping[str, str]) -> dict[str, Mapping[str, str]]:
-    """Return the addresses of labels as the parser wants them."""
+    """Return the addresses of labels in the form that the parser expects."""
     return {normalizeReference(label): {"href": url, "title": ""} for label, url in addresses.items()}
 
 
 def tag_pictures(page: str) -> Iterator[Mark]:
-    """Yield the start and end of each tag of a block of HTML that shows a picture."""
+    """Yield the start and end of each tag in an HTML block that shows a picture."""
     found = (match for match in HTML_TAG_RE.finditer(page[:_MAX_LENGTH]) if IMAGE_TAG.match(match[0]))
     yield from (match.span() for match in found)
 
 
 def tag_marks(page: str) -> Iterator[Mark]:
-    """Yield the tags and comments of a block of HTML, without their words for people."""
+    """Yield the tags and comments of an HTML block, without their words for people."""
     for match in HTML_TAG_RE.finditer(page[:_MAX_LENGTH]):
         yield from wordless(match[0], match.start())
-    for match in _TAG.finditer(page, _MAX_LENGTH):  # of a long table, in a time that grows with its length alone
+    for match in _TAG.finditer(page, _MAX_LENGTH):  # for a long table, in linear time
         yield from wordless(match[0], match.start())
 
 
 @cache
 def _parser() -> MarkdownIt:
     parser = MarkdownIt("commonmark").enable("strikethrough")
-    # It would put the text around a sign into the sign's token, of which it could not be told any more what it became.
+    # It would merge the text around a sign into the sign's token, which would then no longer show what it became.
     parser.inline.ruler2.disable("fragments_join")
     parser.inline.terminator_re = _STOP
     own = {one.name: one.fn for one in parser.inline.ruler.__rules__}
@@ -139,7 +139,7 @@ def _parser() -> MarkdownIt:
 
 
 def _by_sign(rules: Mapping[str, Sequence[Rule]]) -> Rule:
-    """Return one rule that tries those of the sign at hand: the parser tries all of them at each."""
+    """Return a rule that tries only those of the current sign; the parser would try all of them at each."""
 
     def run(state: StateInline, silent: bool) -> bool:
         return any(rule(state, silent) for rule in rules.get(state.src[state.pos], ()))
@@ -153,7 +153,7 @@ def _watched(rule: Rule, marks: "_Marks") -> Rule:
         if silent or found is None:
             return rule(state, silent)
         if marks is _image:
-            # The words of a picture are parsed as a text of their own, whose places would be wrong here.
+            # The words of a picture are parsed as a separate text, whose positions would be wrong here.
             state.env["found"] = None
         matched = rule(state, silent)
         state.env["found"] = found
@@ -212,7 +212,7 @@ def _emphasis(_: StateInline, start: int, new: list[Token], found: _Found) -> It
 
 
 def wordless(tag: str, start: int) -> Iterator[Mark]:
-    """Yield what a tag has besides the words that people see of it."""
+    """Yield the parts of a tag other than the words that people see."""
     position = 0
     for match in (_COMPONENT_SAYS if _COMPONENT.match(tag) else _SAYS).finditer(tag):
         first, last = match.span(match.lastindex or 0)
@@ -237,14 +237,14 @@ _MARKS: dict[str, tuple[str, _Marks]] = {
 
 @dataclass(frozen=True, slots=True)
 class MarkedFile:
-    """A Markdown text, the starts of its lines, and the addresses of its labels as markdown-it-py wants them."""
+    """A Markdown text, the starts of its lines, and the addresses of its labels as markdown-it-py expects them."""
 
     text: str
     line_starts: Sequence[int]
     references: Mapping[str, Mapping[str, str]]
 
     def with_marks(self, elements: Sequence[Element], tokens: Sequence[Token]) -> list[Element]:
-        """Return the elements; the outermost have `marks`, the offsets of markup in them; of furniture, all is."""
+        """Return the elements; the outermost get `marks`, the offsets of markup in them; furniture is all markup."""
         found = self._all(tokens, _VISITS)
         starts, reached, marked = [start for start, _ in found], 0, list[Element]()
         for element in elements:
@@ -259,7 +259,7 @@ class MarkedFile:
         return marked
 
     def pictures(self, tokens: Sequence[Token]) -> list[Mark]:
-        """Return where the text shows a picture: the start and the end of the markup of each, in order."""
+        """Return where the text shows a picture: the start and end of each one's markup, in order."""
         return self._all(tokens, _PICTURES)
 
     def addresses(self, tokens: Sequence[Token]) -> set[str]:
@@ -267,7 +267,7 @@ class MarkedFile:
         return {said_of(self.text[slice(*place)], self.references)[0] for place in self.pictures(tokens)}
 
     def _all(self, tokens: Sequence[Token], visits: Mapping[str, Any]) -> list[Mark]:
-        """Return what visits of tokens yield, by its offsets in the text."""
+        """Return what visits of tokens yield, ordered by offset in the text."""
         visited = ((visits.get(token.type), token, *(token.map or (0, 0))) for token in tokens)
         return sorted(
             mark
@@ -277,12 +277,12 @@ class MarkedFile:
         )
 
     def _lines(self, first: int, last: int) -> Iterator[tuple[int, str]]:
-        """Yield the start and the text of each of some lines."""
+        """Yield the start and the text of each line in a range."""
         ends = (*self.line_starts, len(self.text))
         yield from ((ends[number], self.text[ends[number] : ends[number + 1]]) for number in range(first, last))
 
     def _words(self, token: Token, first: int, last: int, look: Any = inline_marks) -> Iterator[Mark]:
-        """Yield the markup of a paragraph or heading; its token has the lines without what precedes them in a quote."""
+        """Yield the markup of a paragraph or heading; its token has the lines without their quotation prefix."""
         marks = list(look(token.content, self.references))
         places = self._places(token, first, last) if marks else []
         for one, stop in marks:
@@ -290,7 +290,7 @@ class MarkedFile:
                 yield places[one], places[stop - 1] + 1
 
     def _places(self, token: Token, first: int, last: int) -> list[int]:
-        """Return where each character of a token stands in the text; of lines that are not found, none."""
+        """Return where each character of a token is in the text; nothing if one of its lines is not found."""
         places: list[int] = []
         for line, (start, raw) in zip(token.content.split("\n"), self._lines(first, last), strict=False):
             end = raw.rstrip()
@@ -338,9 +338,9 @@ _PICTURES: dict[str, Any] = {
 
 
 def with_figures(parsed: Parsed, file: MarkedFile, places: Sequence[Mark], load: Loader) -> Parsed:
-    """Return a document with a figure at each of some places that show a picture which `load` finds.
+    """Return a document with a figure at each place that shows a picture which `load` finds.
 
-    A paragraph that is nothing but a picture becomes the figure; any other block holds it.
+    A paragraph that is only a picture becomes the figure; any other block contains it.
     """
     album = Album()
     drawn = {place: block for place in places for block in _block(file, place, album, load)}
