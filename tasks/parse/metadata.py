@@ -1,4 +1,4 @@
-"""Metadata: a document's own author, dates and language, in the form of the columns; dates in ISO 8601."""
+"""Metadata: a document's stated author, dates and language, in the form of the columns; dates are ISO 8601."""
 
 import re
 from collections.abc import Mapping
@@ -22,8 +22,8 @@ _ORG = re.compile(  # <2021-04-03 Sat 9:30>
 _FORMS = ("%B %d, %Y", "%b %d, %Y", "%d %B %Y", "%d %b %Y", "%d-%b-%Y", "%d-%B-%Y", "%d. %B %Y", "%Y/%m/%d", "%Y%m%d")
 _FORMS_OF_MONTHS = ("%B %Y", "%b %Y", "%B, %Y")
 _ZEROS = ("0001-01-01", "1601-01-01", "1899-12-30", "1904-01-01", "1970-01-01")
-"""The days that clocks begin to count from. Programs write the first second of one for a time that they do not know; a
-day without a time is one that a person stated."""
+"""The days from which clocks count. Programs write the first second of one for an unknown time; a day without a time
+was stated by a person."""
 _FIRST_SECOND = re.compile(rf"(?:{'|'.join(_ZEROS)})T00:00:00(?:\+00:00)?\Z")
 
 
@@ -48,7 +48,7 @@ def facts_of(metadata: Mapping[str, Any]) -> Facts:
 
 
 def _names(value: Any) -> str:
-    """Return one name or several in one line; of a table, its `name`."""
+    """Return one name or several on one line; of a mapping, its `name`."""
     if isinstance(value, Mapping):
         return _names(value.get("name"))
     if isinstance(value, list | tuple):
@@ -93,7 +93,7 @@ def as_language(value: Any) -> str:
 
 
 def iso_date(written: str) -> str:
-    """Return a date in ISO 8601, as exact as it was written, or the text itself if it is not a known date.
+    """Return a date in ISO 8601, as exact as it was written, or the text itself if it is no known date.
 
     Ambiguous dates such as 03/04/2021 are returned unchanged.
     """
@@ -109,7 +109,7 @@ def iso_date(written: str) -> str:
 
 
 def with_iso_dates(metadata: dict[str, Any]) -> dict[str, Any]:
-    """Return metadata with the times of a document in ISO 8601."""
+    """Return metadata with a document's times in ISO 8601."""
     dates = {name: iso_date(metadata[name]) for name in ("created", "modified") if isinstance(metadata.get(name), str)}
     return metadata | dates
 

@@ -1,4 +1,4 @@
-"""OpenDocument containers, and flat documents: a single XML file, written as the container that parsers read."""
+"""OpenDocument containers, and flat documents: single XML files, converted to the container that parsers read."""
 
 import zipfile
 from typing import Any
@@ -17,7 +17,7 @@ _PARTS = {
     "styles.xml": ("document-styles", ("font-face-decls", "styles", "automatic-styles", "master-styles")),
     "meta.xml": ("document-meta", ("meta",)),
 }
-"""The members of a container, each with its root and what of a flat document it holds."""
+"""The members of a container, each with its root and the parts of a flat document that it contains."""
 _MANIFEST = b'<manifest:manifest xmlns:manifest="urn:oasis:names:tc:opendocument:xmlns:manifest:1.0"/>'
 _ZIP = b"PK"
 
@@ -32,7 +32,7 @@ def open_container(data: bytes, limit: int) -> zipfile.ZipFile:
 
 
 def as_container(data: bytes) -> bytes:
-    """Return a flat document as a container, with its pictures as members, and a container unchanged."""
+    """Return a flat document as a container with its pictures as members, and a container unchanged."""
     if data.startswith(_ZIP):
         return data
     try:
@@ -50,7 +50,7 @@ def as_container(data: bytes) -> bytes:
 
 
 def _part(root: Any, tag: str, kept: tuple[str, ...]) -> bytes:
-    # The parts are written apart, so that each states the namespaces of the root that it stands in.
+    # The parts are serialized separately, so that each declares the namespaces of its root.
     written = b"".join(etree.tostring(node) for node in root if node.tag in {_OFFICE + name for name in kept})
     spaces = "".join(f' xmlns:{prefix}="{uri}"' for prefix, uri in root.nsmap.items() if prefix)
     prefix = next(name for name, uri in root.nsmap.items() if f"{{{uri}}}" == _OFFICE)

@@ -1,6 +1,6 @@
-"""Office Open XML: the parts of a container and what they refer to, core properties, repairs before parsing.
+"""Office Open XML: the parts of a container and their references, core properties, and repairs before parsing.
 
-The main part may have any name, which the relationships say: it and the parts beside it get their usual names.
+The main part may have any name, which the relationships state: it and its neighbours are given the usual names.
 """
 
 import io
@@ -30,7 +30,7 @@ _CORE = {
     "{http://schemas.openxmlformats.org/package/2006/metadata/core-properties}keywords": "keywords",
 }
 _WORD = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
-# The namespaces of the strict variant, unknown to the libraries, are replaced by the usual ones.
+# The libraries do not know the namespaces of the strict variant, which are replaced by the usual ones.
 _STRICT = re.compile(rb"http://purl\.oclc\.org/ooxml/(\w+)/")
 _STRICT_HOST = b"//purl.oclc.org/"
 _USUAL = rb"http://schemas.openxmlformats.org/\1/2006/"
@@ -46,28 +46,28 @@ _KINDS = {
 _NAMED = ("styles", "numbering", "footnotes", "endnotes", "comments", "settings", "sharedStrings")
 _NAME = re.compile(rb"[^\"'/]*\.xml(?=[\"'])")
 _MAX_RATIO = 200
-"""Maximum compression ratio: XML shrinks to a tenth or a fiftieth, a zip bomb to a thousandth."""
+"""Maximum compression ratio: XML shrinks to between a tenth and a fiftieth, a zip bomb to a thousandth."""
 _SMALL = 50_000_000
-"""Unpacked bytes up to which the ratio does not matter: they fit into memory, and empty sheets shrink very well."""
+"""Unpacked bytes up to which the ratio is ignored: they fit into memory, and empty sheets compress very well."""
 _MAX_MEMBERS = 20_000
-"""Members of a container: a book or a large deck has some thousands, and each costs time of its own."""
+"""Members of a container: a book or a large deck has some thousands, and each takes time."""
 _ENCRYPTED = 0x1  # bit of a member's flags (APPNOTE 4.4.4)
-_UTF8_NAMES = 0x800  # another one
-_HEADER = struct.Struct("<4s22xHH")  # of a member, before its name: mark and lengths of name and extra fields (4.3.7)
+_UTF8_NAMES = 0x800  # another such bit
+_HEADER = struct.Struct("<4s22xHH")  # of a member, before its name: signature, lengths of name and extra fields (4.3.7)
 _MEMBER_MARK = b"PK\x03\x04"
 _LOCAL, _ENTRY, _LAST = struct.Struct("<4s5H3I2H"), struct.Struct("<4s6H3I5H2I"), struct.Struct("<4s4H2IH")
-"""The same whole, the entry of a member in the directory, and the end of that (4.3.12, 4.3.16)."""
-_VERSION, _DAY = 20, 0x21  # of the format, and 1 January 1980
-_RAW_DEFLATE = -15  # for zlib: without a header of its own
+"""The complete member header, the member's entry in the directory, and the directory's end (4.3.12, 4.3.16)."""
+_VERSION, _DAY = 20, 0x21  # the format version, and 1 January 1980
+_RAW_DEFLATE = -15  # for zlib: without a header
 _MAX_KEPT = 16_000_000
-"""Bytes of members that an open container keeps: all of most documents, of which many are read several times."""
+"""Bytes of members that an open container caches: all of most documents, many of whose members are read repeatedly."""
 
 
 class OfficeContainer(zipfile.ZipFile):
-    """A zip container in memory that keeps what it has read; a sound member takes a sixth of the time of `zipfile`."""
+    """A zip container in memory that caches what it reads; an intact member takes a sixth of the time of `zipfile`."""
 
     def __init__(self, data: bytes) -> None:
-        """Raise `BadZipFile` and what else `zipfile.ZipFile` raises."""
+        """Raise `BadZipFile` and whatever else `zipfile.ZipFile` raises."""
         super().__init__(io.BytesIO(data))
         self._data = data
         self._kept: dict[str, bytes] = {}
@@ -80,14 +80,14 @@ class OfficeContainer(zipfile.ZipFile):
             return kept
         content = self._unpacked(info)
         if content is None:
-            content = super().read(info, pwd)  # which says what is wrong with it
+            content = super().read(info, pwd)  # raises an error that says what is wrong with it
         if len(content) <= self._room:
             self._room -= len(content)
             self._kept[info.filename] = content
         return content
 
     def _unpacked(self, info: zipfile.ZipInfo) -> bytes | None:
-        """Return the content of a sound member that is stored or deflated; None of any other."""
+        """Return the content of an intact member that is stored or deflated; None for any other."""
         start = info.header_offset + _HEADER.size
         if info.flag_bits & _ENCRYPTED or not 0 <= info.header_offset <= len(self._data) - _HEADER.size:
             return None
@@ -113,7 +113,7 @@ def _inflated(packed: bytes, info: zipfile.ZipInfo) -> bytes | None:
 
 
 def core_properties(container: zipfile.ZipFile) -> dict[str, Any]:
-    """Return title, author, dates and language, each if the document states it."""
+    """Return title, author, dates and language, as far as the document states them."""
     root = read_member(container, "docProps/core.xml")
     if root is None:
         return {}
@@ -122,7 +122,7 @@ def core_properties(container: zipfile.ZipFile) -> dict[str, Any]:
 
 
 def furniture(container: zipfile.ZipFile, part: str) -> list[str]:
-    """Return the texts of a Word document's headers or footers, each once; `part` is "header" or "footer"."""
+    """Return the distinct texts of a Word document's headers or footers; `part` is "header" or "footer"."""
     names = sorted(name for name in container.namelist() if name.startswith(f"word/{part}") and name.endswith(".xml"))
     found: dict[str, None] = {}
     for name in names:
@@ -133,7 +133,7 @@ def furniture(container: zipfile.ZipFile, part: str) -> list[str]:
 
 
 def _paragraphs(root: Any) -> str:
-    """Return the text of a part's paragraphs, one a line; "" if the part cannot be read."""
+    """Return the text of a part's paragraphs, one per line; "" if the part cannot be read."""
     lines = () if root is None else root.iter(_WORD + "p")
     return "\n".join("".join(node.text or "" for node in line.iter(_WORD + "t")) for line in lines)
 
@@ -141,7 +141,7 @@ def _paragraphs(root: Any) -> str:
 def rewritten(
     container: zipfile.ZipFile, change: Callable[[str, bytes], bytes], unread: re.Pattern[str] = _NONE
 ) -> bytes:
-    """Return the container with changed parts, the usual namespaces, and only its XML; `unread` parts are empty."""
+    """Return the container with changed parts and the usual namespaces, with only its XML; `unread` parts are empty."""
     strict = _is_strict(container)
 
     def member_of(name: str) -> bytes:
@@ -154,9 +154,9 @@ def rewritten(
 
 
 def zipped(members: Iterable[tuple[str, bytes]]) -> bytes:
-    """Return a container of members, which are not packed: programs beside read it at once.
+    """Return a container of uncompressed members, because local programs read it at once.
 
-    Written in a tenth of the time of `zipfile`, which pays for files of more than 4 GB.
+    This takes a tenth of the time of `zipfile`, which supports files of more than 4 GB.
     """
     bodies, entries, at = list[bytes](), list[bytes](), 0
     for name, content in members:
@@ -170,7 +170,7 @@ def zipped(members: Iterable[tuple[str, bytes]]) -> bytes:
 
 
 def usual_names(content: bytes) -> bytes:
-    """Return a part with the usual names of namespaces instead of those of the strict variant."""
+    """Return a part with the usual namespaces instead of those of the strict variant."""
     return _STRICT.sub(_USUAL, content) if _STRICT_HOST in content else content
 
 
@@ -205,11 +205,11 @@ def read_part(container: zipfile.ZipFile, part: str) -> Any:
 def links_of(container: zipfile.ZipFile, part: str) -> dict[str, tuple[str, str]]:
     """Return the parts that a part refers to, by relationship id: kind and path."""
     found = {}
-    folder = "/" + posixpath.dirname(part)  # to which targets are relative, unless they begin at the root
+    folder = "/" + posixpath.dirname(part)  # targets are relative to it, unless they begin at the root
     for node in _relationships(container, part):
         target = posixpath.normpath(posixpath.join(folder, node.get("Target") or "")).lstrip("/")
         if node.get("TargetMode") != "External" and target in container.NameToInfo:
-            # What precedes the last segment of a type differs between variants of the format.
+            # The part of a type before its last segment differs between variants of the format.
             found[node.get("Id") or ""] = ((node.get("Type") or "").rpartition("/")[2], target)
     return found
 
@@ -235,7 +235,7 @@ def _is_address(relationship: Any) -> bool:
 
 
 def pictures_in(container: zipfile.ZipFile, folder: str = "") -> Loader:
-    """Return what loads the pictures of a container, by their paths from one of its folders or from its root."""
+    """Return a loader of a container's pictures, by path from one of its folders or from its root."""
 
     def read(path: str) -> bytes | None:
         for start in (folder, ""):
@@ -248,7 +248,7 @@ def pictures_in(container: zipfile.ZipFile, folder: str = "") -> Loader:
 
 
 def _some_of(container: zipfile.ZipFile, name: str) -> bytes:
-    """Return the content of a member, cut where a picture is too large anyway; nothing of a damaged one."""
+    """Return the content of a member, up to the size at which a picture is too large; b"" for a damaged one."""
     try:
         with container.open(name) as file:
             return file.read(MAX_BYTES + 1)
@@ -262,22 +262,22 @@ def linked(links: dict[str, tuple[str, str]], kind: str) -> list[str]:
 
 
 def reference(node: Any, name: str = "id") -> str:
-    """Return the relationship id in an attribute; its namespace depends on the format's variant."""
+    """Return the relationship id in an attribute, whose namespace depends on the format's variant."""
     return next((value for key, value in node.attrib.items() if key.endswith("}" + name)), "")
 
 
 def open_office(data: bytes, limit: int) -> OfficeContainer:
-    """Return an opened Open XML file whose main part and known parts have their usual names; raise as below."""
+    """Return an opened Open XML file with the usual names of its main and known parts; raise as `check_container`."""
     container = check_container(data, limit)
     try:
         names = _renamed(container)
         return check_container(_rewritten(container, names), limit) if names else container
     except (zipfile.BadZipFile, etree.XMLSyntaxError, OSError, KeyError, ValueError, NotImplementedError):
-        return container  # it is damaged, which its reader says
+        return container  # it is damaged, which its reader reports
 
 
 def _renamed(container: zipfile.ZipFile) -> dict[str, str]:
-    """Return the usual names of parts that have others."""
+    """Return the usual names of parts that have other names."""
     main, usual = _main(container)
     if not usual:
         return {}
@@ -288,7 +288,7 @@ def _renamed(container: zipfile.ZipFile) -> dict[str, str]:
 
 
 def _main(container: zipfile.ZipFile) -> tuple[str, str]:
-    """Return the name of the main part and its usual name, the latter "" where nothing is to be renamed."""
+    """Return the name of the main part and its usual name, the latter "" if nothing needs renaming."""
     members = container.NameToInfo
     if _ROOT not in members or _TYPES not in members or not members.keys().isdisjoint(_KINDS.values()):
         return "", ""
@@ -324,7 +324,7 @@ def _rewritten(container: zipfile.ZipFile, names: dict[str, str]) -> bytes:
 def check_container(data: bytes, limit: int) -> OfficeContainer:
     """Return the opened container; raise Rejected if its members are too many, too large or encrypted.
 
-    Sizes are those declared in its directory: `zipfile` does not read a member beyond them.
+    Sizes are those declared in its directory: `zipfile` does not read members beyond them.
     """
     try:
         archive = OfficeContainer(data)

@@ -23,13 +23,13 @@ _NUM_PROPERTIES = 4  # PropertySet: NumProperties, after Size
 _PROPERTIES = 8  # PropertySet: PropertyIdentifierAndOffset0, after NumProperties
 _IDENTIFIER_AND_OFFSET = struct.Struct("<II")  # PropertyIdentifierAndOffset
 _VALUE = 4  # TypedPropertyValue: Value, after Type and Padding
-_CODEPAGE = 1  # the identifier of the property that says how narrow texts are encoded
-_CP_UTF8, _CP_WESTERN = 65001, 1252  # code pages: UTF-8, and the one of Windows where none is stated
+_CODEPAGE = 1  # the identifier of the property that states the encoding of narrow texts
+_CP_UTF8, _CP_WESTERN = 65001, 1252  # code pages: UTF-8, and the Windows one if none is stated
 _VT_LPSTR, _VT_LPWSTR, _VT_FILETIME = 0x1E, 0x1F, 0x40  # types: narrow text, wide text, time
 _FILETIME = 8  # bytes of a FILETIME
 _EPOCH = datetime(1601, 1, 1)  # of a FILETIME
 _TICKS_A_SECOND = 10_000_000  # of a FILETIME
-_MAX_TICKS = 1 << 61  # of a FILETIME: in the year 8907; Python has no dates from 10000 on
+_MAX_TICKS = 1 << 61  # of a FILETIME: in the year 8907, because Python has no dates from 10000 on
 _META = {
     "title": "title", "initial-creator": "author", "creator": "author", "subject": "subject",
     "description": "description", "keyword": "keywords", "language": "language", "creation-date": "created",
@@ -38,7 +38,7 @@ _META = {
 
 
 def compound_properties(data: bytes) -> dict[str, Any]:
-    """Return title, author, subject, keywords and dates of a compound file, each if it is stated (MS-OLEPS)."""
+    """Return title, author, subject, keywords and dates of a compound file, as far as stated (MS-OLEPS)."""
     import olefile
 
     try:
@@ -53,7 +53,7 @@ def compound_properties(data: bytes) -> dict[str, Any]:
 
 
 def _properties(stream: bytes) -> dict[int, bytes]:
-    """Return the values of a property set by number, each with its type before it."""
+    """Return the values of a property set by number, each preceded by its type."""
     start = _uint32(stream, _SET_OFFSET)
     stated = min(_uint32(stream, start + _NUM_PROPERTIES), _MAX_PROPERTIES)
     entry = _IDENTIFIER_AND_OFFSET.size
@@ -80,7 +80,7 @@ def open_document_properties(container: zipfile.ZipFile) -> dict[str, Any]:
 
 
 def _text(value: bytes, codepage: int) -> str:
-    """Return a TypedPropertyValue as text, a time in ISO 8601; "" for other types."""
+    """Return a TypedPropertyValue as text, with times in ISO 8601; "" for other types."""
     kind, content = int.from_bytes(value[:2], "little"), value[_VALUE:]
     if kind == _VT_FILETIME:
         return _time(int.from_bytes(content[:_FILETIME], "little"))
@@ -97,7 +97,7 @@ def _time(ticks: int) -> str:
 def _decoded(text: bytes, codepage: int) -> str:
     try:
         return text.decode("utf-8" if codepage == _CP_UTF8 else f"cp{codepage}", "replace")
-    except LookupError:  # a damaged number, or a code page that Python does not have
+    except LookupError:  # a damaged number, or a code page that Python lacks
         return text.decode(f"cp{_CP_WESTERN}", "replace")
 
 

@@ -1,7 +1,7 @@
 """XML of any kind, drawn as text: articles and books as prose, data as records of lines `name: value`.
 
-Nothing outside of the file is read: no document type, no external entity, no URL. A file whose entities expand without
-bounds is rejected. Every element has the `path` of its node.
+Nothing outside the file is read: no document type, no external entity, no URL. A file whose entities expand without
+limit is rejected. Every element has the `path` of its node.
 """
 
 import re
@@ -31,18 +31,18 @@ _DECLARED = re.compile(r"<!ENTITY\s+([\w.-]+)")
 _ENTITY = re.compile(rb"<!ENTITY\b")
 _ELSEWHERE = re.compile(
     rb"<!DOCTYPE[^>\[]*(?:SYSTEM|PUBLIC)|<!\[CDATA\["
-)  # where entities may be declared, or are none
+)  # where entities may be declared, or are not entities
 _DECLARED_HERE, _REFERRED = re.compile(rb"<!ENTITY\s+([\w.-]+)"), re.compile(rb"&([A-Za-z][\w.-]*);")
-_MOST_NAMED = 5  # entities in a note
+_MOST_NAMED = 5  # entities named in a note
 _BEGINNING = 1_000
-"""Bytes within which a zero byte reveals UTF-16 or UTF-32, where `_ENTITY` would find nothing. The markup at the top of
-a file shows it within a few bytes; in a sample of a few, non-ASCII text could hide it."""
+"""Bytes within which a zero byte reveals UTF-16 or UTF-32, in which `_ENTITY` would find nothing. The markup at the top
+of a file shows it within a few bytes; in a shorter sample, non-ASCII text could hide it."""
 _LOOSE = re.compile(r"<!\[CDATA\[.*?\]\]>|&(?!#?\w{1,40};)", re.DOTALL)
 _TAG = re.compile(r"<[^<>]*>")
 _LEAST = 0.5
-"""The least share of the words beside its tags that is found in a damaged file. With less, a file that only begins like
-XML would be a document of its first words; with more, one that breaks off within a long attribute or comment is
-lost."""
+"""The least share of the words outside tags that must be recovered from a damaged file. With less, a file that only
+begins like XML would become a document of its first words; with more, a file that breaks off within a long attribute or
+comment would be lost."""
 _LANGUAGE = "{http://www.w3.org/XML/1998/namespace}lang"
 _HEADS = HEADS | {"channel", "metadata", "head", "header"}
 _NAMES = {
@@ -51,24 +51,24 @@ _NAMES = {
 }  # fmt: skip
 _DATES = ("created", "modified")
 _MAX_HEADS = 20
-"""The heads of one document are nested a few deep. Data may have an element `header` in every record: with no limit,
-the file would be read a second time for its metadata, and the authors of all records be joined."""
+"""The heads of one document are nested a few deep. Data may have an element `header` in every record: without a limit,
+the file would be read a second time for its metadata, and the authors of all records would be joined."""
 _MAX_AUTHOR = 200
-"""Characters of one author with name and affiliation. A longer element is a whole list or a biography: it is
-not joined to the authors before it, and counts only where it is plain text and the first."""
+"""Characters of one author with name and affiliation. A longer element is a whole list or a biography: it is not joined
+to the authors before it, and counts only if it is plain text and the first."""
 _SCRIPTS = {"superscript": "sup", "subscript": "sub"}  # of DocBook
 _RAISED = re.compile(r"\b(?:super(?:script)?|sup)\b", re.IGNORECASE)  # in `rend` and `rendition` of TEI
 _LOWERED = re.compile(r"\bsub(?:script)?\b", re.IGNORECASE)
 _NOTES = ("{*}footnote", "{*}fn", "{*}note")  # of DocBook, DITA and TEI
 _PARAGRAPHS = ("{*}p", "{*}para", "{*}simpara", "{*}ab")
-_MARK = "ref"  # an element within a line, in whose place the note stood
-_APART = "note"  # a paragraph by its name; as none of the notes' siblings is called so, their paths stay
+_MARK = "ref"  # an inline element that marks the former place of a note
+_APART = "note"  # a paragraph by its name; none of the notes' siblings has that name, so their paths do not change
 
 
 def parse_xml(data: bytes, options: ParseOptions) -> Parsed:
     """Return a document drawn as Markdown; its title is that of the outermost part that has one.
 
-    A text that only begins like XML is returned as it is.
+    A text that only begins like XML is returned unchanged.
     """
     try:
         root, encoding, damage = _root(data)
@@ -77,9 +77,9 @@ def parse_xml(data: bytes, options: ParseOptions) -> Parsed:
             raise
         text = parse_text(data, options)
         return replace(text, metadata=text.metadata | {"read_as": f"text; {why.message}"})
-    for term in [*root.iter("{*}indexterm", "{*}index-term", "{*}titlealts")]:  # said again in an index or a menu
+    for term in [*root.iter("{*}indexterm", "{*}index-term", "{*}titlealts")]:  # repeated in an index or a menu
         drop(term)
-    for command in root.iterfind(".//{*}cmd"):  # of DITA: what a step says first
+    for command in root.iterfind(".//{*}cmd"):  # in DITA: the main sentence of a step
         command.tag = "p" if name_of(command.getparent()) in ("step", "substep") else command.tag
     fill_references(root)
     choose_title(root)
@@ -97,7 +97,7 @@ def parse_xml(data: bytes, options: ParseOptions) -> Parsed:
 
 
 def fill_references(root: Any) -> None:
-    """Give empty elements of DITA that reuse another of the same file its words."""
+    """Fill empty DITA elements that reuse another element of the same file with its words."""
     empty = [node for node in root.iterfind(".//*[@conref]") if not len(node) and not (node.text or "").strip()]
     named = {node.get("id"): words_of(node) for node in root.iterfind(".//*[@id]")} if empty else {}
     for node in empty:
@@ -106,7 +106,7 @@ def fill_references(root: Any) -> None:
 
 
 def _root(data: bytes) -> tuple[Any, str, dict[str, Any]]:
-    """Return the root, the encoding, and what metadata say of damage.
+    """Return the root, the encoding, and metadata about damage.
 
     The encoding is the declared one, or a detected one if that is wrong.
     """
@@ -129,7 +129,7 @@ def _root(data: bytes) -> tuple[Any, str, dict[str, Any]]:
 
 
 def _undeclared(data: bytes) -> dict[str, Any]:
-    """Return a note on entities that a file refers to, and that neither it nor HTML declares."""
+    """Return a note on entities that a file uses but that neither it nor HTML declares."""
     if _ELSEWHERE.search(data):
         return {}
     declared = {one.decode() for one in _DECLARED_HERE.findall(data)}
@@ -140,7 +140,7 @@ def _undeclared(data: bytes) -> dict[str, Any]:
 
 
 def _with_entities(text: str) -> str:
-    """Return XML in which entities that it does not declare are what HTML means by them, or stand as written."""
+    """Return XML in which undeclared entities are replaced as in HTML, or kept as written if HTML lacks them."""
     declared = {"amp", "lt", "gt", "quot", "apos", *_DECLARED.findall(text)}
 
     def said(match: re.Match[str]) -> str:
@@ -172,20 +172,20 @@ def _parsed(data: bytes) -> Any:
 def _may_define_entities(data: bytes) -> bool:
     """Return whether a file may define entities, a few lines of which can expand to gigabytes.
 
-    libxml2's own limits prevent that, so they are lifted only if this is false.
+    libxml2's own limits prevent that, so they are lifted only if this returns False.
     """
     return _ENTITY.search(data) is not None or b"\0" in data[:_BEGINNING]
 
 
 def with_ampersands(text: str) -> str:
-    """Return XML in which an ampersand that begins no reference stands for itself, as in "R&D"."""
+    """Return XML in which an ampersand that begins no reference is escaped, as in "R&D"."""
     return _LOOSE.sub(lambda match: match[0] if len(match[0]) > 1 else "&amp;", text)
 
 
 def recovered(text: str) -> Any:
-    """Return the root of a tree of what can be read, with its elements closed where they break off; None if too little.
+    """Return the root of what can be read, closing elements where they break off; None if that is too little.
 
-    A file that defines entities is none of these: the limits on what they expand to hold for whole files alone.
+    Files that define entities are never recovered, because the limits on expansion only work for intact files.
     """
     if "<!ENTITY" in text:
         return None
@@ -203,7 +203,7 @@ def recovered(text: str) -> Any:
 
 
 def head_metadata(root: Any) -> dict[str, Any]:
-    """Return the metadata in the children of the root or of its heads; authors are joined."""
+    """Return the metadata in the children of the root and of its heads; authors are joined."""
     found: dict[str, Any] = {}
     language = root.get(_LANGUAGE) or root.get("lang")
     if language:
@@ -222,7 +222,7 @@ def _heads(node: Any) -> Iterator[Any]:
 
 
 def _add(found: dict[str, Any], node: Any) -> None:
-    """Add what one node states; the first statement wins, except for authors."""
+    """Add what a node states; the first statement wins, except for authors."""
     name = _NAMES.get(name_of(node).lower())
     text = words_of(node) if name else ""
     if not name or not text:
@@ -234,7 +234,7 @@ def _add(found: dict[str, Any], node: Any) -> None:
 
 
 def mark_scripts(root: Any) -> None:
-    """Write marks around the superscripts and subscripts within the text of a tree."""
+    """Put marks around superscripts and subscripts within the text of a tree."""
     for node in root.iter("{*}superscript", "{*}subscript", "{*}hi"):
         node.tag = _script(node) or node.tag
     for script in root.iter("{*}sup", "{*}sub", "sup", "sub"):
@@ -243,7 +243,7 @@ def mark_scripts(root: Any) -> None:
 
 
 def _script(node: Any) -> str:
-    """Return "sup" or "sub" for a node of another dialect that raises or lowers its words, "" for others."""
+    """Return "sup" or "sub" for a node of another dialect that raises or lowers its words, else ""."""
     rendered = node.get("rend") or node.get("rendition") or ""
     if name_of(node) in _SCRIPTS:
         return _SCRIPTS[name_of(node)]
@@ -251,7 +251,7 @@ def _script(node: Any) -> str:
 
 
 def set_notes_apart(root: Any) -> None:
-    """Put notes that stand within a sentence below its paragraph, and marks such as `[^1]` in their places."""
+    """Move notes within a sentence below its paragraph, leaving marks such as `[^1]` in their places."""
     _mark_notes_at_the_end(root)
     last: dict[Any, Any] = {}
     notes = [(node, _paragraph(node)) for node in root.iter(*_NOTES)]
@@ -265,7 +265,7 @@ def set_notes_apart(root: Any) -> None:
 
 
 def _mark_notes_at_the_end(root: Any) -> None:
-    """Write the marks of the notes of JATS, which stand at the end of an article, and those of references to them."""
+    """Write the marks of JATS notes, which are at the end of an article, and of the references to them."""
     for reference in root.iter("{*}xref"):
         if reference.get("ref-type") == "fn" and not len(reference) and (mark := note_mark(reference.text or "")):
             reference.text = mark
@@ -274,7 +274,7 @@ def _mark_notes_at_the_end(root: Any) -> None:
 
 
 def _paragraph(node: Any) -> Any:
-    """Return the paragraph in whose text a note stands, None if it stands by itself."""
+    """Return the paragraph in whose text a note is, None if the note is separate."""
     around = next(node.iterancestors(*_PARAGRAPHS), None)
     if around is None or around.getparent() is None or not is_within_text(node):
         return None

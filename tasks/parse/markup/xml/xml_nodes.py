@@ -13,9 +13,9 @@ TITLES = frozenset((
     "title", "head", "heading", "article-title", "articletitle", "invention-title", "headline", "doc-title", "h",
     "b540",
 ))  # fmt: skip
-# A cited work has a title, but is no section.
+# A cited work has a title but is no section.
 CITATIONS = frozenset(("mixed-citation", "element-citation", "nlm-citation", "citation", "biblstruct", "biblioentry"))
-# What a work has appeared in has a title, too.
+# Whatever a work has appeared in also has a title.
 _AROUND = frozenset(("journal", "journal-meta", "journalbook", "relateditem", "related-object", "series", "monogr"))
 _PARAGRAPHS = (
     "p", "para", "simpara", "paragraph", "ab", "claim-text", "abstract", "abstracttext", "quote", "blockquote", "note",
@@ -28,9 +28,9 @@ _INLINE_WORDS = """
     var w xref br date num rs persname placename orgname bibl name
     apiname cmdname codeph filepath msgph parmname uicontrol userinput varname wintitle xmlatt xmlelement
 """
-_MAY_BE_FIELDS = frozenset(("abstract", "quote", "blockquote", "note"))  # words of other fields, too
+_MAY_BE_FIELDS = frozenset(("abstract", "quote", "blockquote", "note"))  # words that are also names of fields
 INLINE = frozenset(_INLINE_WORDS.split())
-"""Elements within a line, in the dialects of documents."""
+"""Inline elements in the dialects of documents."""
 PROSE = CITATIONS.union(_PARAGRAPHS)
 ITEMS = frozenset(("li", "listitem", "list-item", "item", "step", "substep", "sli"))
 CODES = frozenset(
@@ -38,7 +38,7 @@ CODES = frozenset(
 )
 _COUNTED = frozenset(("ol", "orderedlist", "steps", "substeps", "procedure"))
 LISTS = _COUNTED.union(("ul", "list", "itemizedlist", "steps-unordered", "sl"))
-# Elements whose title is a caption, not that of a section.
+# Elements whose title is a caption rather than a section's title.
 _FLOATS = ("caption", "figure", "informalfigure", "example", "equation", "fig", "formula", "boxed-text")
 CAPTIONED = frozenset(_FLOATS)
 TABLES = frozenset(("table", "informaltable", "simpletable", "choicetable", "properties"))
@@ -50,14 +50,14 @@ _HEAD_WORDS = """
 HEADS = frozenset(_HEAD_WORDS.split())
 _JOINED = TITLES.union(_PARAGRAPHS)  # no space is put between their children
 _BLOCKS = PROSE | ITEMS | CODES | LISTS | TITLES | TABLES
-_STANDING_APART = _BLOCKS - TITLES  # a title within a sentence is that of a work: it is part of the sentence
+_STANDING_APART = _BLOCKS - TITLES  # a title within a sentence is that of a work, and part of the sentence
 _LINKS = ("href", "url", "target")
 _TAG = re.compile(r"<[^<>]{1,1000}>")
 _ADDRESS = re.compile(r"(?!#)\S+\Z")
 _STATED_LEVELS = frozenset("123456")
 _MANY_NODES = 20_000
 """Nodes that decide whether a tree is prose. Fewer may all be head and table of contents, without words in paragraphs;
-with no limit, data of millions of records would be read twice."""
+without a limit, data of millions of records would be read twice."""
 _CLASSES = frozenset(
     f"classification-{system}" for system in ("ipc", "ipcr", "cpc", "national", "locarno", "ecla", "ipc-primary")
 ).union(("b511", "b512", "b521", "b522"))
@@ -73,15 +73,15 @@ GROUPS = _CLASSES | frozenset(
         "b000",
     )
 )
-"""Elements that hold nothing but codes."""
+"""Elements that contain only codes."""
 _PARTS = {"abstract": "Abstract", "description": "Description", "claims": "Claims", "sdocl": "Claims"}
-_MAX_CODES = 100  # of one patent: hundreds are a file of many patents, in which they are data
+_MAX_CODES = 100  # of one patent: a file with hundreds contains many patents, as data
 _STATED = re.compile(r"\s*([0-9]{1,6})\s*")
 _NUMBER = re.compile(r"\s*([0-9]{1,4})\s*[.)]\s*")
 
 
 def name_of(node: Any) -> str:
-    """Return a node's name without its namespace; "" if it is not an element."""
+    """Return a node's name without its namespace; "" if it is no element."""
     tag = node.tag
     return tag.rpartition("}")[2] if isinstance(tag, str) else ""
 
@@ -95,7 +95,7 @@ def links_in(nodes: Iterable[Any]) -> Iterator[dict[str, str]]:
 
 
 def words_of(node: Any) -> str:
-    """Return the text of a node in one line; embedded HTML, as in feeds, loses its tags."""
+    """Return the text of a node on one line; embedded HTML, as in feeds, loses its tags."""
     return _plain("".join(_pieces(node)) if len(node) else node.text or "")
 
 
@@ -116,14 +116,14 @@ def _pieces(top: Any) -> Iterator[str]:
 
 
 def _beginning(node: Any) -> str:
-    """Return the text before the first child of a node; an entity defined elsewhere is read as an HTML one."""
+    """Return the text before a node's first child; an entity defined elsewhere is read as an HTML entity."""
     if isinstance(node.tag, str):
         return node.text or ""
     return html.unescape(node.text or "") if node.tag is etree.Entity else ""
 
 
 def _between(node: Any) -> str:
-    """Return the text between a node and the next: a space if there are only elements beside it."""
+    """Return the text between a node and the next; a space if the parent contains only elements."""
     parent = node.getparent()
     if parent is None or node.getnext() is None or name_of(parent).lower() in _JOINED:
         return ""
@@ -131,7 +131,7 @@ def _between(node: Any) -> str:
 
 
 def parts_of(top: Any) -> Iterator[tuple[str, list[Any]] | Any]:
-    """Yield in order the words of a node, each with the nodes in it, and the blocks between them."""
+    """Yield, in order, the words of a node with the nodes in them, and the blocks in between."""
     text: list[str] = []
     around: list[Any] = []
     steps = etree.iterwalk(top, events=("start", "end"))
@@ -164,14 +164,14 @@ def has_blocks(node: Any) -> bool:
 
 
 def is_fields(node: Any) -> bool:
-    """Return whether a node that is called like a paragraph holds fields: two or more elements, and no words beside."""
+    """Return whether a node named like a paragraph contains fields: at least two elements and no other words."""
     if len(node) < 2 or name_of(node).lower() not in _MAY_BE_FIELDS or is_mixed(node):
         return False
     return not any(name_of(one).lower() in INLINE for one in node)
 
 
 def is_mixed(node: Any) -> bool:
-    """Return whether a node has mixed content: words beside its children."""
+    """Return whether a node has mixed content: words next to its children."""
     if not len(node):
         return False
     return bool((node.text or "").strip()) or any((child.tail or "").strip() for child in node)
@@ -199,14 +199,14 @@ def is_prose(root: Any) -> bool:
 
 
 def is_record(node: Any, prose: bool) -> bool:
-    """Return whether a node is one of several alike and has more than words."""
+    """Return whether a node is one of several alike and is more than words."""
     if not len(node) and (prose or not node.attrib):
         return False
     return has_twin(node)
 
 
 def has_twin(node: Any) -> bool:
-    """Return whether a sibling of a node has its name."""
+    """Return whether a sibling of a node has the same name."""
     after, before = node.getnext(), node.getprevious()
     return (after is not None and after.tag == node.tag) or (before is not None and before.tag == node.tag)
 
@@ -225,28 +225,28 @@ def title_of(node: Any) -> str:
 
 
 def is_around(node: Any) -> bool:
-    """Return whether a node is what a work has appeared in, such as a journal, and not a part of the work."""
+    """Return whether a node is what a work has appeared in, such as a journal, rather than a part of the work."""
     return node is not None and name_of(node).lower() in _AROUND
 
 
 def first_title(node: Any) -> Any:
-    """Return the first child of a node that is a title; the node itself if none is."""
+    """Return the first title among a node's children, or the node itself."""
     return next((child for child in node if name_of(child).lower() in TITLES), node)
 
 
 def is_first_title(node: Any) -> bool:
-    """Return whether no title stands before a node among the children of its parent."""
+    """Return whether no sibling before a node is a title."""
     return not any(name_of(one).lower() in TITLES for one in node.itersiblings(preceding=True))
 
 
 def heading_level(node: Any) -> int:
-    """Return the level that a heading states, 1 if it states none."""
+    """Return the level that a heading states, or 1."""
     stated = node.get("level") or node.get("LVL") or ""
     return int(stated) if stated in _STATED_LEVELS else 1
 
 
 def _is_whole_head(node: Any, name: str) -> bool:
-    """Return whether a `head`, which TEI calls a title, is one with metadata, as others have it."""
+    """Return whether a `head`, which is a title in TEI, contains metadata, as in other dialects."""
     return name == "head" and len(node) > 0 and not is_mixed(node)
 
 
@@ -275,7 +275,7 @@ def _code(node: Any) -> str:
 
 
 def choose_title(root: Any) -> None:
-    """Leave one title of a patent that has titles in several languages: that in its own, else the first."""
+    """Keep one title of a patent with titles in several languages: the one in its own language, else the first."""
     own = (root.get("lang") or "").lower()
     for titles in root.iter("{*}B540"):
         chosen = _chosen(list(titles.iterchildren("{*}B542")), own)
@@ -285,25 +285,25 @@ def choose_title(root: Any) -> None:
 
 
 def _chosen(titles: list[Any], language: str) -> Any:
-    """Return the title below its own language, the first if none is, or None of none."""
+    """Return the title after its own language's name, else the first, or None if there are none."""
     said = (one.getprevious() for one in titles)
     languages = [words_of(before).lower() if before is not None else "" for before in said]
     return titles[languages.index(language) if language in languages else 0] if titles else None
 
 
 def part_of(node: Any) -> str:
-    """Return the name of a part of a patent that states no title of its own, such as "Claims"; "" for what is none."""
+    """Return the name of a part of a patent without a title of its own, such as "Claims"; "" for other nodes."""
     name = _PARTS.get(name_of(node).lower(), "")
     return name if name and is_patent(name_of(node.getroottree().getroot())) else ""
 
 
 def is_patent(root: str) -> bool:
-    """Return whether the name of a root is that of a patent or of an application for one."""
+    """Return whether a root's name is that of a patent or a patent application."""
     return "patent" in root.lower() or root == "PATDOC"
 
 
 def claim_of(node: Any) -> tuple[str, str] | None:
-    """Return the number of a claim with its stop, and its text without it; None for what is no claim."""
+    """Return the number of a claim with its full stop, and its text without it; None if the node is no claim."""
     name = name_of(node).lower()
     if name != "clm" and (name != "claim" or next(node.iterchildren("{*}claim-text"), None) is None):
         return None

@@ -1,4 +1,4 @@
-"""XML walk: draw an XML tree: sections, lists and tables of prose, lines `name: value` of data."""
+"""XML walk: draw an XML tree: sections, lists and tables of prose, and lines `name: value` of data."""
 
 import re
 from collections import Counter
@@ -44,23 +44,23 @@ from docmill.tasks.parse.markup.xml.xml_nodes import (
 from docmill.tasks.parse.passes.numbering import OpenLists
 from docmill.tasks.parse.xml_trees import whole
 
-_BREAK = "\ue00a"  # a line break in the cells of HTML; those of XML have spaces instead
+_BREAK = "\ue00a"  # a line break in HTML cells; XML cells have spaces instead
 _SILENT = frozenset(("schemaLocation", "noNamespaceSchemaLocation", "space", "version"))
 _PAGE = re.compile(r"<(?:p|h[1-6]|ul|ol|pre|table|blockquote|div)\b[^<>]*>", re.IGNORECASE)
 _SVG = "{http://www.w3.org/2000/svg}"  # its attributes are shapes and colours
-_LABELS = {"label": " ", "term": ": "}  # the separator between each label and its subject
+_LABELS = {"label": " ", "term": ": "}  # the separator between a label and its subject
 _MAX_NESTED = 20
 """Maximum nesting of mixed content. Each level takes a few frames of Python's stack of a thousand; deeper content is
 drawn as one paragraph, without its lists and tables."""
 _MANY = 2_000
-"""Characters of lines after which a new element begins. Less tears records apart; more makes elements too large to be
-shown or cited, if a file is one record."""
+"""Characters of lines after which a new element begins. Less would tear records apart; more would make elements too
+large to show or cite if a file is a single record."""
 _LONG_TEXT = 200
-"""Characters from which a leaf of a prose document is a paragraph, whatever its name. Less makes paragraphs of names
-and numbers, which are meaningless without their label; more puts a label before sentences."""
+"""Characters from which a leaf of a prose document is a paragraph, whatever its name. Less would make paragraphs of
+names and numbers, which mean nothing without their label; more would put a label before sentences."""
 _LABEL_NAMES = 3
-"""Names in a label, innermost last. One is often just `value` or `name`; more than three repeat the record's structure
-in every line."""
+"""Names in a label, innermost last. One is often just `value` or `name`; more than three would repeat the record's
+structure in every line."""
 _ROWS = ("row", "strow", "sthead", "chrow", "chhead", "property", "prophead")
 _CELL_WORDS = """
     entry stentry cell choption chdesc choptionhd chdeschd proptype propvalue propdesc proptypehd propvaluehd propdeschd
@@ -71,7 +71,7 @@ _CAPTIONS = ("title", "head", "caption")
 
 
 class XmlLeaf(NamedTuple):
-    """The words of a node that are drawn as one block, and its links; `mixed` if there is markup between them."""
+    """The words of a node that are drawn as one block, and its links; `mixed` says that there is markup among them."""
 
     node: Any
     name: str
@@ -83,7 +83,8 @@ class XmlLeaf(NamedTuple):
 class XmlWalk:
     """A walk over a tree: the canvas, the current node's surroundings, and pending text.
 
-    Lines of data are pending until they fill an element or their record ends; a label is pending until its subject.
+    Lines of data are pending until they fill an element or their record ends; a label is pending until its subject
+    comes.
     """
 
     def __init__(self, root: Any) -> None:
@@ -94,7 +95,7 @@ class XmlWalk:
         self._path = NodePath(root)
         self._sections: list[NodePlace] = []  # the enclosing nodes with a title
         self._lists = OpenLists()
-        self._in_item = False  # an item began, and none of its blocks is drawn yet
+        self._in_item = False  # an item began, but none of its blocks is drawn yet
         self._label = ""
         self._record: NodePlace | None = None
         self._lines: list[str] = []
@@ -106,7 +107,7 @@ class XmlWalk:
         self._draw_label()
 
     def _walk(self, top: Any, nested: int) -> None:
-        """Draw a tree at a nesting of `nested` mixed contents; its own depth needs no recursion."""
+        """Draw a tree inside `nested` levels of mixed content; the tree's own depth needs no recursion."""
         steps = etree.iterwalk(top, events=("start", "end"))
         for event, node in steps:
             if not isinstance(node.tag, str):
@@ -118,7 +119,7 @@ class XmlWalk:
         self._flush()
 
     def _enter(self, node: Any, nested: int) -> bool:
-        """Begin a node; return whether it was drawn completely."""
+        """Begin a node; return whether it is completely drawn."""
         self._path.step_in(node)
         name = name_of(node).lower()
         if self._is_drawn_elsewhere(node, name) or (self._prose and self._is_own_block(node, name)):
@@ -142,7 +143,7 @@ class XmlWalk:
         return is_title and bool(self._sections) and is_title_of(node, self._sections[-1].node)
 
     def _is_own_block(self, node: Any, name: str) -> bool:
-        """Draw a claim of a patent, or a heading that stands among the paragraphs below it; return whether it was."""
+        """Draw a patent claim, or a heading among the paragraphs below it; return whether it was one."""
         if claim := claim_of(node):
             self._flush()
             self.canvas.item(claim[1], 1, claim[0], path=str(self._path), links=links_in(node.iter()))
@@ -156,7 +157,7 @@ class XmlWalk:
         return True
 
     def _content(self, node: Any, name: str, nested: int) -> bool:
-        """Draw a node that is one block, or mixed content; return False if the walk has to go into it."""
+        """Draw a node that is one block or mixed content; return False if the walk must enter it."""
         mixed = is_mixed(node)
         if not mixed and self._is_item_of_blocks(node, name):
             self._flush()
@@ -175,7 +176,7 @@ class XmlWalk:
         return name in ITEMS and len(node) > 0 and bool(self._lists)
 
     def _parts(self, node: Any, name: str, nested: int) -> None:
-        """Draw the words of a node and the lists, tables and paragraphs between them, in order."""
+        """Draw the words of a node, and the lists, tables and paragraphs between them, in order."""
         path, begun = str(self._path), False
         for part in parts_of(node):
             if not isinstance(part, tuple):
@@ -202,8 +203,8 @@ class XmlWalk:
         return self._record is not None and node is self._record.node
 
     def _begin_section(self, node: Any, name: str) -> None:
-        """Draw the heading of a node with a title of its own."""
-        # The title in a head is that of the document, and already drawn; that of a figure is its caption.
+        """Draw the heading of a node that has its own title."""
+        # The title in a head is the document's, and already drawn; that of a figure is its caption.
         heading = "" if name in HEADS or name in CAPTIONED else title_of(node) or part_of(node)
         if not heading:
             return
@@ -218,7 +219,7 @@ class XmlWalk:
         self.canvas.blocks[-1].attributes["path"] = path
 
     def _leaf(self, leaf: XmlLeaf) -> None:
-        """Draw the words of a node by its kind."""
+        """Draw the words of a node according to its kind."""
         if self._is_label(leaf):
             self._label += leaf.text + _LABELS[leaf.name]
         elif self._is_code(leaf):
@@ -234,11 +235,11 @@ class XmlWalk:
             self._line(self._names(leaf.node), leaf.text)
 
     def _is_label(self, leaf: XmlLeaf) -> bool:
-        """Return whether a leaf is a number or a term, which belongs to what follows."""
+        """Return whether a leaf is a number or a term that belongs to what follows."""
         return self._prose and leaf.name in _LABELS and bool(leaf.text)
 
     def _is_code(self, leaf: XmlLeaf) -> bool:
-        # In data, `code` is an identifier. In a sentence, it is part of the mixed content and never gets here.
+        # In data, `code` is an identifier. In a sentence, it is part of the mixed content and does not get here.
         return leaf.name in CODES or (self._prose and leaf.name == "code")
 
     def _is_paragraph(self, leaf: XmlLeaf) -> bool:
@@ -264,7 +265,7 @@ class XmlWalk:
         self.canvas.paragraph(label + leaf.text, path=str(self._path), links=leaf.links)
 
     def _item(self, leaf: XmlLeaf) -> None:
-        """Draw an item with the label before it, or else with its number if its list has numbers."""
+        """Draw an item with the label before it, or else with its number if its list is numbered."""
         self._flush()
         number = self._lists.marker()
         marker = "-" if self._label else number
@@ -273,7 +274,7 @@ class XmlWalk:
         self._in_item = False
 
     def _page(self, page: Parsed) -> None:
-        """Draw an HTML page, its headings below those of the current section."""
+        """Draw an HTML page, with its headings below those of the current section."""
         self._flush()
         self.canvas.add(page, len(self._sections) + 1, path=str(self._path))
 
@@ -288,7 +289,7 @@ class XmlWalk:
         if self._prose or not node.attrib or str(node.tag).startswith(_SVG):
             return
         within = "" if self._is_record(node) else self._names(node) + "."
-        # XPath returns them in one pass; the mapping searches from the first for each value.
+        # XPath returns them in one pass; the mapping would search from the first for each value.
         for said in node.xpath("@*"):
             name = said.attrname.rpartition("}")[2]
             if name in _SILENT or not said.strip():
@@ -325,11 +326,11 @@ class XmlWalk:
         return label
 
     def _draw_label(self) -> None:
-        """Draw a label without a subject."""
+        """Draw a label that has no subject."""
         self.canvas.paragraph(self._take_label())
 
     def _flush(self) -> None:
-        """Draw the pending lines as one element of their record, or of their section if they have none."""
+        """Draw the pending lines as one element of their record or, without one, of their section."""
         if not self._lines:
             return
         around = self._record or (self._sections[-1] if self._sections else None)
@@ -339,17 +340,17 @@ class XmlWalk:
 
 
 def _is_leaf(node: Any, name: str) -> bool:
-    """Return whether a node has words and no blocks: one without children, or a paragraph with inline markup."""
+    """Return whether a node has words and no blocks: it has no children, or is a paragraph with inline markup."""
     return not len(node) or (name in PROSE and not has_blocks(node) and not is_fields(node))
 
 
 def _page_in(leaf: XmlLeaf) -> Parsed | None:
-    """Return the HTML page in the text of a leaf, as in feeds, if it is more than a paragraph."""
+    """Return the HTML page in a leaf's text, as in feeds, if it is more than a paragraph."""
     return None if leaf.mixed or len(leaf.node) else _parted(leaf.node.text or "")
 
 
 def _parted(text: str) -> Parsed | None:
-    """Return the HTML page in a text if it is more than a paragraph."""
+    """Return the HTML page in a text, if it is more than a paragraph."""
     page = page_in(text) if _PAGE.search(text) else None
     return page if page is not None and len(page.elements) > 1 else None
 
@@ -362,12 +363,12 @@ class NodePlace(NamedTuple):
 
 
 class NodePath:
-    """The path of the current node of a walk; names shared with siblings are numbered."""
+    """The path of the current node of a walk; names shared by siblings are numbered."""
 
     def __init__(self, root: Any) -> None:
         self._root = root
         self._steps: list[str] = []
-        # For each ancestor, how often every name has occurred among its children so far.
+        # For each ancestor, how often each name has occurred among its children so far.
         self._counts: list[Counter[str]] = [Counter()]
 
     def __str__(self) -> str:
@@ -387,7 +388,7 @@ class NodePath:
         self._counts.pop()
 
     def _is_numbered(self, node: Any, count: int) -> bool:
-        """Return whether a node has siblings of its name: beside it, or before it."""
+        """Return whether a node has siblings of the same name, adjacent or earlier."""
         return node is not self._root and (count > 1 or has_twin(node))
 
 
@@ -431,7 +432,7 @@ def _is_header(row: Any) -> bool:
 
 
 def _colspan(cell: Any, columns: list[str]) -> str:
-    """Return a cell's column span: CALS names the first and the last column, TEI gives the number."""
+    """Return a cell's column span; CALS names the first and last columns, TEI gives the number."""
     first, last = cell.get("namest"), cell.get("nameend")
     if first in columns and last in columns:
         return str(columns.index(last) - columns.index(first) + 1)
@@ -439,6 +440,6 @@ def _colspan(cell: Any, columns: list[str]) -> str:
 
 
 def _rowspan(cell: Any) -> str:
-    """Return a cell's row span: CALS gives the additional rows, TEI the total."""
+    """Return a cell's row span; CALS gives the additional rows, TEI the total."""
     more = whole(cell.get("morerows"), -1)
     return cell.get("rows") or "1" if more < 0 else str(more + 1)

@@ -1,1 +1,1 @@
-"""Spreadsheets of Excel and OpenDocument."""
+"""Excel and OpenDocument spreadsheets."""

@@ -1,7 +1,7 @@
 """Cells: format a number for display: dates in ISO 8601, percentages, no noise, and the signs that a format adds.
 
-Formats that only group or round digits are ignored: a number is searched for, and computed with, by its digits.
-Source: ECMA-376, 18.8.30 and 18.8.31.
+Formats that only group or round digits are ignored, because people search for a number, and compute with it, by its
+digits. Source: ECMA-376, 18.8.30 and 18.8.31.
 """
 
 import re
@@ -13,7 +13,7 @@ from itertools import pairwise
 from math import isfinite
 from typing import NamedTuple
 
-# The built-in number formats (ECMA-376, 18.8.30), which files refer to by number alone.
+# The built-in number formats (ECMA-376, 18.8.30), which files refer to only by number.
 _FORMATS = {
     **dict.fromkeys((9, 10), "percent"),
     **dict.fromkeys((14, 15, 16, 17, 27, 28, 29, 30, 31, 36, 50, 51, 52, 53, 54, 57, 58), "date"),
@@ -21,33 +21,33 @@ _FORMATS = {
     **{22: "datetime", 46: "duration"},
 }
 _TIMES = frozenset(("date", "time", "datetime", "duration"))
-# What is no placeholder of a number format: quoted and escaped characters, padding, colours and conditions, AM/PM.
+# Everything but placeholders in a number format: quoted and escaped characters, padding, colours and conditions, AM/PM.
 _LITERAL = re.compile(r'"[^"]*"|\\.|_.|\*.|\[(?!h+\]|m+\]|s+\])[^\]]*\]|am/pm|a/p|general|standard', re.IGNORECASE)
 _EPOCH, _EPOCH_1904 = datetime(1899, 12, 30), datetime(1904, 1, 1)
-_LAST_SERIAL = 2_958_466  # the day after 31 December 9999, with which dates of Excel and of Python end
-_LEAP_BUG = 60  # 29 February 1900, which never was
+_LAST_SERIAL = 2_958_466  # the day after 31 December 9999, the last date in Excel and Python
+_LEAP_BUG = 60  # 29 February 1900, which did not exist
 _DAY_S, _HOUR_S, _MINUTE_S = 86_400, 3_600, 60
 _FIGURES = 15  # significant figures that a double keeps of any decimal number, and that Excel shows
-_NOISE = 2  # of these figures, those that sums of binary fractions leave wrong
+_NOISE = 2  # of these figures, those that sums of binary fractions get wrong
 _SAVED = 5
-"""Figures that rounding saves where they are noise: 959.999999999999 is 960. With fewer, a number of 13 figures that
-ends with a zero by chance is rounded; more than are left of 15 are never saved."""
-_EXACT = 10**_FIGURES  # whole numbers below are shown in full, those above with an exponent
+"""Figures that rounding must save to show that they were noise: 959.999999999999 is 960. With fewer, a number of 13
+figures that ends with a zero by chance would be rounded; more than what is left of 15 can never be saved."""
+_EXACT = 10**_FIGURES  # integers below are shown in full, those above with an exponent
 _PERCENT = 100  # of a share
 _TINY = 1e-9
-"""Smaller numbers keep their exponent, as 15 decimals would cut their figures off; with a larger limit, small shares
-and rates are harder to search."""
-_MAX_CODES = 1_000  # whose kinds are kept: workbooks share most of them
+"""Smaller numbers keep their exponent, because 15 decimals would cut their figures off; with a larger limit, small
+shares and rates are harder to search for."""
+_MAX_CODES = 1_000  # kinds to cache: workbooks share most of their formats
 _MAX_CODE = 300
-"""Characters of a number format that are read: Excel allows some 250, and a damaged style may hold any number."""
+"""Characters of a number format to read: Excel allows some 250, and a damaged style may contain any number."""
 _PART = re.compile(
     r'"(?P<quoted>[^"]*)"|\\(?P<escaped>.)|[_*].|\[\$(?P<currency>[^\]-]*)[^\]]*\]|\[(?P<condition>[<>=]+)(?P<bound>-?[\d.]+)\]'
     r"|\[[^\]]*\]|(?P<digit>[0#?])|(?P<sign>[.,])|(?P<other>E[+-]|[/@%]|general|standard)|(?P<literal>.)",
     re.IGNORECASE | re.DOTALL,
 )
 _SECTION = re.compile(r'(?:"[^"]*"|\\.|[^;"\\])+|(?<=;)(?=;|$)')
-_LAID_OUT = " ()-+'\u00a0\u202f"  # literals that only lay out, or say that a number is negative
-_ZERO = 2  # the place of the section for zero, if a format has it
+_LAID_OUT = " ()-+'\u00a0\u202f"  # literals that only affect layout, or show that a number is negative
+_ZERO = 2  # the index of the section for zero, if a format has one
 _THOUSAND = 3  # digits between two commas
 _TESTS = {
     "<": Decimal.__lt__, "<=": Decimal.__le__, ">": Decimal.__gt__, ">=": Decimal.__ge__, "=": Decimal.__eq__,
@@ -76,7 +76,7 @@ def _kind_of(code: str) -> str:
 
 
 def _kind_by_parts(days: bool, m: bool, hours: bool) -> str:
-    """Return what a format shows by its parts; an "m" beside hours stands for minutes, else for months."""
+    """Return what a format shows, judged by its parts; an "m" next to hours means minutes, otherwise months."""
     if hours:
         return "datetime" if days else "time"
     return "date" if days or m else ""
@@ -85,7 +85,7 @@ def _kind_by_parts(days: bool, m: bool, hours: bool) -> str:
 def shown_number(value: float, kind: str = "", from_1904: bool = False) -> str:
     """Return a number for display: a serial day as a date, a share as a percentage, else up to 15 digits.
 
-    `kind` is what `format_kind` returns.
+    `kind` is a result of `format_kind`.
     """
     if kind == "percent":
         return f"{_digits(value * _PERCENT)}%"
@@ -95,7 +95,7 @@ def shown_number(value: float, kind: str = "", from_1904: bool = False) -> str:
 
 
 def shown_date(value: date | time | timedelta) -> str:
-    """Return a date, a time or both in ISO 8601, with a space between; midnight is left out."""
+    """Return a date, a time or both in ISO 8601, separated by a space; midnight is left out."""
     if isinstance(value, datetime):
         return value.date().isoformat() if value.time() == time() else value.isoformat(" ", "seconds")
     if isinstance(value, timedelta):
@@ -117,7 +117,7 @@ def _shown_time(value: float, kind: str, from_1904: bool) -> str:
 
 
 def _digits(value: float) -> str:
-    if abs(value) < _EXACT and value == int(value):  # in this order: what is infinite or no number has no int
+    if abs(value) < _EXACT and value == int(value):  # in this order, because infinity and NaN have no int
         return str(int(value))
     text = f"{value:.{_FIGURES}g}"
     rounded = f"{value:.{_FIGURES - _NOISE}g}"
@@ -126,7 +126,7 @@ def _digits(value: float) -> str:
 
 
 class _NumberSection(NamedTuple):
-    """A section of a format: its literals and places for digits in order, and what it says of them."""
+    """A section of a format: its literals and digit placeholders in order, and their properties."""
 
     parts: list[tuple[str, str]]
     decimals: int
@@ -135,13 +135,13 @@ class _NumberSection(NamedTuple):
 
 
 def adds_signs(code: str) -> bool:
-    """Return whether a format adds signs to the digits of a number: zeros in front, a currency, a unit, a prefix."""
+    """Return whether a format adds signs to a number's digits: leading zeros, a currency, a unit or a prefix."""
     section = next(iter(_sections(code)), None)
     return section is not None and _adds(section)
 
 
 def with_signs(value: float, digits: str, code: str) -> str:
-    """Return a number as its format shows it; `digits` is the number in full, whose digits are all kept."""
+    """Return a number as its format shows it; `digits` is the full number, all of whose digits are kept."""
     sections, number = list(_sections(code)), Decimal(digits)
     section = _chosen(sections, number)
     if section is None or not any(kind == "digit" for kind, _ in section.parts):
@@ -159,7 +159,7 @@ def _sections(code: str) -> list[_NumberSection]:
 
 
 def _section(code: str) -> _NumberSection | None:
-    """Return a section, or None of one that shows fractions, exponents, percentages, or a number in thousands."""
+    """Return a section, or None if it shows fractions, exponents, percentages, or numbers in thousands."""
     parts: list[tuple[str, str]] = []
     condition, decimals, grouped, behind = None, 0, False, False
     for match in _PART.finditer(code):
@@ -183,7 +183,7 @@ def _section(code: str) -> _NumberSection | None:
 
 
 def _is_scaled(parts: Sequence[tuple[str, str]]) -> bool:
-    """Return whether a comma stands behind the last place of a digit: each divides by a thousand."""
+    """Return whether a comma follows the last digit placeholder: each divides by a thousand."""
     kinds = [kind for kind, _ in parts if kind != "literal"]
     return kinds[-1:] == ["comma"] or ("comma", "point") in pairwise(kinds)
 
@@ -194,7 +194,7 @@ def _adds(section: _NumberSection) -> bool:
 
 
 def _chosen(sections: Sequence[_NumberSection], number: Decimal) -> _NumberSection | None:
-    """Return the section of a number: that whose condition holds, else the one for its sign."""
+    """Return the section for a number: the one whose condition holds, else the one for its sign."""
     conditions = [one.condition for one in sections]
     if any(conditions):
         return next((one for one in sections if one.condition and _holds(one.condition, number)), sections[-1])
@@ -208,7 +208,7 @@ def _holds(condition: tuple[str, str], number: Decimal) -> bool:
 
 
 def _placed(section: _NumberSection, whole: str, rest: str) -> list[str]:
-    """Return the pieces of a number: its digits in their places from the right, the first place taking what is left."""
+    """Return the pieces of a number: digits fill the placeholders from the right, and the first one takes the rest."""
     places = sum(kind == "digit" for kind, _ in section.parts)
     padded = whole.rjust(places, "\0")
     taken, written, decimals = 0, list[str](), False

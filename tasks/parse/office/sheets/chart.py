@@ -1,4 +1,4 @@
-"""Chart: what a chart of Office shows, as a title and a table of its points, alike in slides, texts and workbooks.
+"""Chart: the content of an Office chart as a title and a table of its points, for slides, texts and workbooks alike.
 
 Sources: ISO/IEC 29500-1, 21.2 "DrawingML - Charts"; [MS-ODRAWXML] 2.24.3, the charts that Office has had since 2016.
 """
@@ -11,24 +11,24 @@ from docmill.tasks.parse.office.sheets.cells import format_kind, shown_number
 from docmill.tasks.parse.xml_trees import whole
 
 MOST_POINTS = 10_000
-"""Points of a series. An index is stated and may be any number, and each is a row of the chart's table. With a lower
-limit, long measured series are cut."""
+"""Points of a series. A stated index may be any number, and each index is a row of the chart's table. With a lower
+limit, long measured series would be cut."""
 _MOST_SERIES = 255  # of a chart, as in Excel
-MOST_CELLS = 100_000  # of a chart's table: its series may have their points at different indexes
+MOST_CELLS = 100_000  # of a chart's table, because its series may have points at different indexes
 _FIGURES = 10
-"""Significant figures of a point. Charts keep what was computed, such as 0.30000000000000004; with fewer figures, large
+"""Significant figures of a point. Charts keep computed values such as 0.30000000000000004; with fewer figures, large
 sums would be rounded."""
-_GENERAL = "General"  # the number format of numbers without one
+_GENERAL = "General"  # the number format of numbers without a format
 _OF_CATEGORIES, _AXES = ("catAx", "dateAx"), ("{*}catAx", "{*}dateAx", "{*}valAx", "{*}serAx", "{*}axis")
 CHARTS = frozenset(("chart", "chartEx"))
-"""The kinds of relationship that lead to a chart: one of Office 2007, or of the kinds that Office 2016 added."""
+"""The kinds of relationship that lead to a chart, of Office 2007 or of the kinds that Office 2016 added."""
 
 Cells = Callable[[str], Sequence[str]]
-"""Returns the texts of the cells in a range of a workbook, such as "Sheet1!$B$2:$B$9", as far as they are at hand."""
+"""Returns the texts in a cell range of a workbook, such as "Sheet1!$B$2:$B$9", as far as available."""
 
 
 class Chart(NamedTuple):
-    """A chart's title, with those of the axes of its values, and its points: names of columns, then a row for each."""
+    """A chart's title, including those of its value axes, and its points: column names, then a row for each."""
 
     title: str
     rows: list[list[str]]
@@ -45,10 +45,10 @@ def _none(_: str) -> Sequence[str]:
 
 
 def chart_of(root: Any, cells: Cells = _none) -> Chart:
-    """Return what a chart shows: a column for each series, a row for each category.
+    """Return the content of a chart: a column for each series, a row for each category.
 
-    Series with categories of their own, as the points of a scatter chart have, are written one below the other. Values
-    that a chart does not repeat are those of `cells`.
+    Series with their own categories, such as the points of a scatter chart, are written one below another. Values that
+    a chart does not repeat come from `cells`.
     """
     read = _Points(root, cells)
     series = [read.series(one) for one in islice(root.iter("{*}ser", "{*}series"), _MOST_SERIES)]
@@ -61,25 +61,25 @@ def chart_of(root: Any, cells: Cells = _none) -> Chart:
 
 
 def _is_untitled(root: Any) -> bool:
-    """Return whether somebody has removed the title that Office gives a chart of one series."""
+    """Return whether someone has removed the title that Office gives a chart with one series."""
     stated = root.find("{*}chart/{*}autoTitleDeleted")
     return stated is not None and stated.get("val", "1") in ("1", "true")
 
 
 def _words(title: Any) -> str:
-    """Return the words of a title or a name, written out or those of a cell."""
+    """Return the words of a title or a name, which may be literal or from a cell."""
     return "" if title is None else " ".join("".join(title.itertext("{*}t", "{*}v")).split())
 
 
 def _axes(root: Any) -> tuple[str, list[str]]:
-    """Return the title of the axis of categories, and those of all others."""
+    """Return the title of the category axis, and those of all others."""
     titled = [(axis.tag.rpartition("}")[2], _words(axis.find("{*}title"))) for axis in root.iter(*_AXES)]
     above = next((words for kind, words in titled if words and kind in _OF_CATEGORIES), "")
     return above, [words for _, words in titled if words not in ("", above)]
 
 
 def _table(series: list[_Series], above: str) -> list[list[str]]:
-    """Return the names of columns and the rows below them, nothing of a chart without points."""
+    """Return the column names and the rows below them; nothing for a chart without points."""
     if not any(one.points for one in series):
         return []
     own = [one.labels for one in series if one.labels]
@@ -109,7 +109,7 @@ class _Points:
         self._data = {one.get("id"): one for one in root.iterfind("{*}chartData/{*}data")}
 
     def series(self, node: Any) -> _Series:
-        """Return a series, whose data stand apart from it in newer charts."""
+        """Return a series, whose data are stored separately in newer charts."""
         held, name = node, node.find("{*}tx")
         labels: Sequence[str] = ("{*}cat", "{*}xVal")
         points: Sequence[str] = ("{*}val", "{*}yVal")
@@ -121,7 +121,7 @@ class _Points:
         return _Series(said, self._of(_first(held, labels)), self._of(_first(held, points)))
 
     def _of(self, node: Any) -> dict[int, str]:
-        """Return the texts of a part of a series by index; those of several levels, as "2026 May", are joined."""
+        """Return the texts of a part of a series by index; texts of several levels, such as "2026 May", are joined."""
         if node is None:
             return {}
         levels = [*node.iter("{*}lvl")] or [node]

@@ -1,6 +1,6 @@
-"""Open objects: what shapes of OpenDocument hold: charts, as `chart_of` reads those of Office, and other documents.
+"""Open objects: the objects in OpenDocument shapes: charts, in the form of `chart_of`, and other documents.
 
-Source: OpenDocument 1.3, part 3, 11 "Charts"; programs store the points of a chart in it, as a table.
+Source: OpenDocument 1.3, part 3, 11 "Charts"; programs store a chart's points in it as a table.
 """
 
 from collections.abc import Iterator
@@ -16,16 +16,16 @@ _OF = "{urn:oasis:names:tc:opendocument:xmlns:%s:1.0}"
 _CHART, _TABLE, _DRAW, _TEXT = (_OF % name for name in ("chart", "table", "drawing", "text"))
 _HREF = "{http://www.w3.org/1999/xlink}href"
 OBJECT = _DRAW + "object"
-"""The element of a frame that holds another document, or names the folder that it is in."""
+"""The frame element that contains another document, or names its folder."""
 BOXES = [_DRAW + word for word in ("text-box", "custom-shape", "rect", "ellipse", "circle", "polygon", "caption")]
-"""The shapes that hold paragraphs of their own."""
+"""The shapes that contain paragraphs."""
 _REPEATED = _TABLE + "number-columns-repeated"
 _FEW_TIMES = frozenset(map(str, range(1, 100)))  # more are the empty end of a table
-_NO_NUMBER = ("NaN", "1.#NAN")  # LibreOffice writes these for a point without a value
+_NO_NUMBER = ("NaN", "1.#NAN")  # LibreOffice writes these for points without a value
 
 
 def embedded(held: Any, load: Loader) -> Any:
-    """Return the root of the document that an object holds or names; None without one, or of a damaged one."""
+    """Return the root of the document that an object contains or names; None if there is none, or it is damaged."""
     within = next(held.iterchildren("{*}document", "{*}math"), None)
     if within is not None:
         return within
@@ -36,7 +36,7 @@ def embedded(held: Any, load: Loader) -> Any:
 
 
 def open_charts(holder: Any, load: Loader) -> Iterator[Chart]:
-    """Yield the charts of the objects below a node; `load` returns a member of the container by its path."""
+    """Yield the charts of the objects below a node; `load` returns a container member by path."""
     for held in holder.iter(OBJECT):
         root = embedded(held, load)
         chart = None if root is None else next(root.iter(_CHART + "chart"), None)
@@ -63,7 +63,7 @@ def _words(titled: Any) -> str:
 
 
 def _rows(table: Any) -> Iterator[list[str]]:
-    """Yield the names of columns, then the points of each category; rows without any are left out."""
+    """Yield the column names, then the points of each category; empty rows are left out."""
     left = MOST_CELLS
     for row in () if table is None else table_rows(table):
         cells = ["" if words in _NO_NUMBER else words for words in row[: max(left, 0)]]
@@ -83,18 +83,18 @@ def table_rows(table: Any) -> Iterator[list[str]]:
 
 
 def _times(stated: str | None) -> int:
-    """Return how often an empty cell stands; a repeated cell with text, which could be any number, counts once."""
+    """Return how often an empty cell is repeated; a repeated cell with text, whose count may be any, counts once."""
     return int(stated) if stated in _FEW_TIMES else 1
 
 
 def all_words(shape: Any) -> str:
-    """Return the text of all paragraphs within a node in one line."""
+    """Return the text of all paragraphs within a node, on one line."""
     lines = [line_words(line) for line in shape.iter(_TEXT + "p", _TEXT + "h")]
     return " ".join(filter(None, lines))
 
 
 def line_words(line: Any) -> str:
-    """Return the text of a paragraph; spaces, tabs and line breaks are elements of their own."""
+    """Return the text of a paragraph, in which spaces, tabs and line breaks are elements."""
     parts = [line.text or ""]
     for node in line.iterdescendants():
         if node.tag in (_TEXT + "s", _TEXT + "tab", _TEXT + "line-break"):

@@ -14,39 +14,39 @@ from docmill.tasks.parse.passes.table_rows import is_number, is_year, spanned_ro
 Row = tuple[int, dict[int, str]]
 """A row's number, and its filled cells by column number."""
 Range = tuple[int, int, int, int]
-"""The first row and column of a range of cells, and its last."""
+"""The first row and column of a cell range, and its last."""
 
 _MAX_CELLS = 5_000_000
-"""Maximum filled cells of a workbook. Each is a string in memory until its sheet is drawn: more exhaust a worker, and a
-lower limit rejects large exports, as one sheet may have 1 048 576 rows."""
+"""Maximum filled cells of a workbook. Each is a string in memory until its sheet is drawn: more would exhaust a worker,
+and a lower limit would reject large exports, because one sheet may have 1 048 576 rows."""
 _MAX_FILLED = 100_000
-"""Rows of a sheet into which merged cells are repeated. A range may reach over all rows, and a damaged sheet have
-thousands of such ranges; with a lower limit, long groups lose their name in their last rows."""
+"""Rows of a sheet into which merged cells are repeated. A range may cover all rows, and a damaged sheet may have
+thousands of such ranges; with a lower limit, long groups would lose their name in their last rows."""
 _MIN_SIDE = 2
-"""Columns of each part where rows are cut at empty columns. With 1, a table with an empty column before its last
-would lose that one; with 3, tables of names and values that stand side by side would be one."""
+"""Least columns of each part if rows are cut at empty columns. With 1, a table with an empty column before its last one
+would lose the last; with 3, tables of names and values side by side would become one."""
 _LARGE, _SPARSE = 1_000_000, 20
-"""Above so many places, a table with fewer than one in so many filled is written as lines. A table is written with
-its blanks: a diagonal of cells would take the square of its length. Small tables may have any number of blanks."""
+"""A table with more places than this, of which fewer than one in 20 is filled, is written as lines. A table is written
+with its blanks: a diagonal of cells would take the square of its length. Small tables may have any number of blanks."""
 _LONG = 80
-"""Characters of a cell beyond which it is a sentence: a column with such a cell is a text that was typed line by line.
-With less, columns of long names are no tables; with more, a page of notes is one."""
+"""Characters of a cell above which it is a sentence: a column with such a cell is a text typed line by line. With less,
+columns of long names would be no tables; with more, a page of notes would be one."""
 _NOTE = _LONG // 2
-"""Characters of a single cell below a table beyond which it is a note about the table, such as its source; with less,
-the last row's name without values, with more, short notes end up on the wrong side."""
+"""Characters of a single cell below a table above which it is a note about the table, such as its source. With less, so
+would be the last row's name without values; with more, short notes would end up on the wrong side."""
 _MIN_LIST = 4
-"""Rows of one column that are a table. Fewer are headings or remarks; with more, short lists are paragraphs."""
+"""Rows of one column that make a table. Fewer are headings or remarks; if more, short lists are paragraphs."""
 _SHARED = 0.6
-"""Share of a row's columns, below a gap, that are those of the row above it, for the table to continue. With less,
-another table below joins it; with more, totals that leave out a column are separated from their table."""
-_BLANK_ROWS = 2  # of a header in which a blank stands above a name
+"""Share of a row's columns, below a gap, that the row above must have for the table to continue. With less, another
+table below would join it; with more, totals that leave out a column would be separated from their table."""
+_BLANK_ROWS = 2  # of a header in which a blank is above a name
 
 
 @dataclass(slots=True)
 class Worksheet:
     """A sheet's cells by row and column from 0; merged ranges; comments and text boxes; charts; URLs of cells.
 
-    `unvalued` is how many formulas the file has no value of.
+    `unvalued` counts formulas for which the file has no value.
     """
 
     name: str
@@ -67,8 +67,8 @@ class CellBudget:
         self._cells = _MAX_CELLS
 
     def put(self, sheet: Worksheet, row: int, column: int, text: str) -> None:
-        """Put a text into a cell, of HTML its words; raise Rejected if the workbook holds too much."""
-        # Counted while it is read: a bomb is to be stopped before it is in memory.
+        """Put a text into a cell, without HTML tags; raise Rejected if the workbook is too large."""
+        # Counted on reading, so that a bomb is stopped before it is in memory.
         self._cells -= 1
         self._characters -= len(text)
         if self._cells < 0:
@@ -79,10 +79,10 @@ class CellBudget:
 
 
 def draw_sheet(canvas: Canvas, sheet: Worksheet) -> None:
-    """Draw a sheet as a section: its name as heading, then tables, single cells and notes in order, then charts."""
+    """Draw a sheet as a section: its name as a heading, then tables, single cells and notes in order, then charts."""
     if not sheet.rows and not sheet.notes and not sheet.charts:
         return
-    # Drawn all the same, with a mark: a search is to find all that the file holds.
+    # Hidden sheets are drawn with a mark, so that a search finds everything in the file.
     hidden: dict[str, Any] = {"hidden": True} if sheet.hidden else {}
     canvas.heading(f"{sheet.name} (hidden)" if sheet.hidden else sheet.name, 1, sheet=sheet.name, **hidden)
     _fill_merged(sheet)
@@ -102,7 +102,7 @@ def _fill_merged(sheet: Worksheet) -> None:
         text = sheet.rows.get(top, {}).get(column, "")
         for row in range(top + 1, min(bottom, top + left) + 1) if text else ():
             left -= 1
-            # A row that holds nothing else would become one of the merged text alone.
+            # A row with nothing else would become a row of only the merged text.
             if row in sheet.rows:
                 sheet.rows[row].setdefault(column, text)
 
@@ -120,7 +120,7 @@ def _blocks(rows: list[Row]) -> Iterator[list[Row]]:
 
 
 def _goes_on(above: Row, row: Row) -> bool:
-    """Return whether a row with numbers below a single empty row belongs to the table above."""
+    """Return whether a row with numbers, below a single empty row, belongs to the table above."""
     shared = len(above[1].keys() & row[1].keys())
     return row[0] - above[0] == 2 and shared >= max(2, _SHARED * len(row[1])) and any(map(is_number, row[1].values()))
 
@@ -135,7 +135,7 @@ def _sides(band: list[Row]) -> Iterator[list[Row]]:
 
 
 def _cut(band: list[Row], sides: list[list[int]]) -> Iterator[list[Row]]:
-    """Yield the rows of each side with its columns, without rows that are empty there."""
+    """Yield the rows of each side with its columns, leaving out rows that are empty there."""
     side_of = {column: side for side, columns in enumerate(sides) for column in columns}
     parts: list[dict[int, dict[int, str]]] = [{} for _ in sides]
     for number, cells in band:
@@ -150,19 +150,19 @@ def _columns(rows: list[Row]) -> list[int]:
 
 
 def _runs(columns: list[int]) -> list[list[int]]:
-    """Return columns by runs without an empty one between them."""
+    """Return columns as runs without empty columns in between."""
     cuts = [at for at, (left, right) in enumerate(pairwise(columns), 1) if right - left > 1]
     return [columns[first:last] for first, last in pairwise([0, *cuts, len(columns)])]
 
 
 def _links(rows: list[Row], sheet: Worksheet) -> Iterator[dict[str, str]]:
-    if sheet.links:  # in most, cells need not be looked up
+    if sheet.links:  # in most sheets, cells need not be looked up
         found = ((text, sheet.links.get((row, column))) for row, cells in rows for column, text in cells.items())
         yield from ({"text": " ".join(text.split()), "url": url} for text, url in found if url)
 
 
 def _draw_block(canvas: Canvas, block: list[Row], sheet: Worksheet) -> None:
-    """Draw a block: rows of one cell above and below a table as paragraphs, the rest as a table."""
+    """Draw a block: single-cell rows above and below a table as paragraphs, the rest as a table."""
     first, last = _table_in(block)
     _draw_lines(canvas, block[:first], sheet)
     if last > first:
@@ -171,7 +171,7 @@ def _draw_block(canvas: Canvas, block: list[Row], sheet: Worksheet) -> None:
 
 
 def _table_in(block: list[Row]) -> tuple[int, int]:
-    """Return the start and end of the table in a block; both are the block's end if it has none."""
+    """Return the start and end of the table in a block, or the block's end twice if it has none."""
     columns = _columns(block)
     if len(columns) == 1:
         return (0, len(block)) if _is_list(block) else (len(block), len(block))
@@ -185,7 +185,7 @@ def _table_in(block: list[Row]) -> tuple[int, int]:
 
 
 def _is_list(rows: list[Row]) -> bool:
-    """Return whether rows of one column are a table, not lines of text."""
+    """Return whether rows of one column are a table rather than lines of text."""
     return len(rows) >= _MIN_LIST and max(len(text) for _, cells in rows for text in cells.values()) <= _LONG
 
 
@@ -204,7 +204,7 @@ def _draw_table(canvas: Canvas, rows: list[Row], sheet: Worksheet, captioned: bo
     if _is_strewn(rows, columns):
         canvas.paragraph("\n".join(" ".join(cells.values()) for _, cells in rows), **about)
         return
-    # A table of one row would have its only row as header, or none.
+    # A table of one row would have its only row as header, or no header.
     if len(rows) == 1:
         canvas.paragraph(" | ".join(" ".join(text.split()) for text in rows[0][1].values()), **about)
         return
@@ -216,7 +216,7 @@ def _draw_table(canvas: Canvas, rows: list[Row], sheet: Worksheet, captioned: bo
 
 
 def _header_rows(rows: list[Row], columns: list[int], sheet: Worksheet) -> int:
-    """Return how many rows a header has whose first one has merged cells; 0 if it has none."""
+    """Return the number of header rows if the first has merged cells, else 0."""
     deep = spanned_rows(list(_sizes(rows[0], columns, sheet)), len(rows))
     if not deep or not all(rows[deep - 1][1].get(column) for column in columns):
         return 0
@@ -233,14 +233,14 @@ def _sizes(row: Row, columns: list[int], sheet: Worksheet) -> Iterator[tuple[int
     reach = columns[0]
     for column in columns if merged else ():
         if column >= reach:
-            # A blank above the name of a column is as good as a cell over both rows.
+            # A blank above a column name is equivalent to a cell over both rows.
             size = merged.get(column, (1, 1) if column in row[1] else (_BLANK_ROWS, 1))
             yield size
             reach = column + size[1]
 
 
 def _filled(rows: list[Row], columns: list[int], sheet: Worksheet) -> list[list[str]]:
-    """Return rows of a header in which a merged cell names all of its columns."""
+    """Return header rows in which a merged cell names all of its columns."""
     filled = {number: dict(cells) for number, cells in rows}
     for top, left, _, right in sheet.merged:
         for column in range(left + 1, min(right, columns[-1]) + 1) if top in filled else ():

@@ -1,6 +1,6 @@
 """Excel workbooks since 2007, read from XML: cached values, number formats, merged cells, notes, text boxes.
 
-Nothing is evaluated. Cells are read row by row, and only existing ones, whatever the stated size of a sheet.
+Nothing is evaluated. Cells are read row by row, and only existing ones, whatever size a sheet states.
 """
 
 import re
@@ -23,7 +23,7 @@ from docmill.tasks.parse.xml_trees import whole
 _ESCAPE = re.compile(r"_x([0-9A-Fa-f]{4})_")
 _HEX = 16  # the base of an escaped character's number
 _PEOPLE = ("xl/threadedComments/", "xl/persons/")
-_OF_THREAD = "tc="  # begins what stands for the author of a thread; its id follows
+_OF_THREAD = "tc="  # start of the placeholder for a thread's author; the thread's id follows
 _THREADED = re.compile(r"\[Threaded comment\].*?\n(?:Comment|Kommentar|Commentaire|Comentario):\s*", re.DOTALL)
 _HYPERLINK = re.compile(
     r'\s*(?:_xlfn\.)?HYPERLINK\(\s*"((?:[^"]|"")*)"\s*(?:[,;]\s*"((?:[^"]|"")*)"\s*)?\)\s*\Z', re.IGNORECASE
@@ -31,10 +31,10 @@ _HYPERLINK = re.compile(
 _WORKBOOK = "xl/workbook.xml"
 _DIGITS = "0123456789"
 _MAX_RANGE, _MAX_CELL = 30, 20
-"""Characters of a range and of a cell that are read: "$XFD$1048576" names the last cell, and a damaged file may hold
-digits without end, which would be a number as long."""
+"""Characters of a range and of a cell to read: "$XFD$1048576" is the last cell, and a damaged file may have endless
+digits, which would make a number as long."""
 _MAX_COLUMNS, _MAX_LETTERS = 16_384, 4
-"""Columns of a sheet, the last of which is XFD; a damaged file may name others by letters without end."""
+"""Columns of a sheet, the last of which is XFD; a damaged file may name others with any number of letters."""
 
 
 def read_sheets(container: zipfile.ZipFile, budget: CellBudget) -> Iterator[Worksheet]:
@@ -114,7 +114,7 @@ class _Book:
 
 
 def _shown_link(sheet: Worksheet, place: tuple[int, int], cell: Any) -> str:
-    """Return what a formula without a stored value shows if it is a link; count any other one."""
+    """Return the text of a link formula without a stored value; count any other such formula."""
     formula = cell.find("{*}f")
     if formula is None or cell.get("t") == "str":
         return ""
@@ -129,8 +129,8 @@ def _shown_link(sheet: Worksheet, place: tuple[int, int], cell: Any) -> str:
 
 
 def _nodes(stream: Any, *tags: str) -> Iterator[Any]:
-    """Yield elements as they end; each is freed when the next is requested."""
-    # The emptied elements are removed as well: a million of them would fill the memory.
+    """Yield elements as they end; each is freed when the next one is requested."""
+    # Emptied elements are removed as well, because a million of them would fill the memory.
     for _, node in etree.iterparse(stream, tag=tags, resolve_entities=False, no_network=True, remove_comments=True):
         yield node
         node.clear()
@@ -165,7 +165,7 @@ def _shown_day(value: str) -> str:
 
 
 _SHOWN = {"b": _shown_truth, "d": _shown_day}
-"""How values are shown by the type of their cell; those of other types, such as formulas' texts, are escaped."""
+"""How to show values by cell type; values of other types, such as texts of formulas, are escaped."""
 
 
 def _number_kinds(container: zipfile.ZipFile, part: str) -> list[str]:
@@ -180,7 +180,7 @@ def _number_kinds(container: zipfile.ZipFile, part: str) -> list[str]:
 
 
 def _comments(container: zipfile.ZipFile, part: str, writers: Callable[[], Mapping[str, str]]) -> Iterator[str]:
-    """Yield the comments of cells: cell, author unless the comment begins with the name, and text."""
+    """Yield the comments of cells: the cell, the author unless the comment begins with the name, and the text."""
     if part not in container.NameToInfo:
         return
     root, people = read_part(container, part), writers()
@@ -193,13 +193,13 @@ def _comments(container: zipfile.ZipFile, part: str, writers: Callable[[], Mappi
 
 
 def _by(author: str, text: str) -> str:
-    """Return the author of a comment in parentheses, unless it is unknown or the text begins with it."""
+    """Return the author of a comment in parentheses, unless unknown or repeated at the start of the text."""
     known = author and not author.startswith(_OF_THREAD) and not text.startswith(author)
     return f" ({author})" if known else ""
 
 
 def _writers(container: zipfile.ZipFile) -> dict[str, str]:
-    """Return the names of those who began threads of comments, by what stands for them in the list of authors."""
+    """Return the names of people who began comment threads, by their placeholders in the list of authors."""
     parts = [read_part(container, name) for name in container.NameToInfo if name.startswith(_PEOPLE)]
     names = {one.get("id"): one.get("displayName") or "" for root in parts for one in root.iter("{*}person")}
     threads = (one for root in parts for one in root.iter("{*}threadedComment"))
@@ -213,7 +213,7 @@ def _boxes(container: zipfile.ZipFile, part: str) -> Iterator[str]:
 
 
 def _charts(container: zipfile.ZipFile, part: str, sheet: Worksheet) -> Iterator[Chart]:
-    """Yield the charts of a sheet's drawing; a damaged one is left out."""
+    """Yield the charts of a sheet's drawing, leaving out damaged ones."""
 
     def cells(place: str) -> Sequence[str]:
         name, _, places = place.rpartition("!")
@@ -226,7 +226,7 @@ def _charts(container: zipfile.ZipFile, part: str, sheet: Worksheet) -> Iterator
 
 
 def _texts(sheet: Worksheet, places: str) -> Sequence[str]:
-    """Return the texts of a range such as "$B$2:$B$9" of a sheet, row by row."""
+    """Return the texts of a sheet's range, such as "$B$2:$B$9", row by row."""
     first, _, last = places.replace("$", "").partition(":")
     found = _range(f"{first}:{last or first}")
     top, left, bottom, right = found[0] if found else (0, 0, -1, -1)
@@ -243,7 +243,7 @@ def _range(stated: str) -> list[Range]:
 
 
 def _link(sheet: Worksheet, cells: str, url: str) -> None:
-    """Link the first of a range of cells."""
+    """Link the first cell of a range."""
     place = _cell(cells.partition(":")[0][:_MAX_CELL])
     if place and url:
         sheet.links[place] = url

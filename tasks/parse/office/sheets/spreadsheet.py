@@ -1,6 +1,6 @@
-"""Spreadsheets: each sheet is a section of its tables, with cells as displayed by Excel.
+"""Spreadsheets: each sheet is a section with its tables, and cells are shown as in Excel.
 
-Workbooks of OpenDocument and of Excel's XML of 2002 and 2003 are read by their XML, others of before 2007 by `xlrd`,
+OpenDocument workbooks and Excel's XML of 2002 and 2003 are read from their XML, other ones from before 2007 by `xlrd`,
 whose memory is bounded by their cells, and binary ones by calamine.
 """
 
@@ -26,7 +26,7 @@ from docmill.tasks.parse.office.sheets.sheet import CellBudget, Worksheet, draw_
 from docmill.tasks.parse.pictures.addresses import Loader
 from docmill.tasks.parse.xml_trees import whole, words_in, xml_tree
 
-_BEGINNING = 1_000  # bytes, in which a file of XML has a tag, whatever its encoding
+_BEGINNING = 1_000  # bytes within which an XML file has a tag, whatever its encoding
 _TABLE = "{urn:oasis:names:tc:opendocument:xmlns:table:1.0}"
 _OFFICE = "{urn:oasis:names:tc:opendocument:xmlns:office:1.0}"
 _TEXT = "{urn:oasis:names:tc:opendocument:xmlns:text:1.0}"
@@ -36,8 +36,8 @@ _HREF = "{http://www.w3.org/1999/xlink}href"
 _TIMES, _ANNOTATION = _TABLE + "number-columns-repeated", _OFFICE + "annotation"
 _PARAGRAPH, _LINK = _TEXT + "p", _TEXT + "a"
 _NUMBERS = {"float": "", "percentage": "percent", "currency": ""}
-"""The kinds of number format of the types whose values are numbers."""
-_DIGITS = "0123456789.,-+() '\u00a0\u202f%"  # and what only groups them, or says that they are negative
+"""The number format kinds of types whose values are numbers."""
+_DIGITS = "0123456789.,-+() '\u00a0\u202f%"  # including signs that only group digits or show that they are negative
 _SS = "{urn:schemas-microsoft-com:office:spreadsheet}"
 _MAX_INDEX = 1_048_576  # rows of a sheet; a damaged file may state any number
 _NAMED = {
@@ -45,7 +45,7 @@ _NAMED = {
     "General Date": "yyyy-mm-dd hh:mm", "Short Time": "hh:mm", "Long Time": "hh:mm:ss", "Medium Time": "hh:mm",
     "Euro Currency": "#,##0.00 €",
 }  # fmt: skip
-"""Number formats that go by a name; others of these only round."""
+"""Number formats known by name; others only round."""
 
 
 def parse_xlsx(data: bytes, options: ParseOptions) -> Parsed:
@@ -58,7 +58,7 @@ def parse_xlsx(data: bytes, options: ParseOptions) -> Parsed:
 
 
 def parse_xls(data: bytes, options: ParseOptions) -> Parsed:
-    """Return an old workbook's sheets, or those of its form in XML, as `parse_xlsx` does."""
+    """Return the sheets of an old workbook, or of its XML form, as `parse_xlsx` does."""
     if not data.startswith(b"\xd0\xcf") and b"<" in data[:_BEGINNING]:
         return _drawn(_xml_sheets(data, CellBudget(options.max_characters)), {})
     return _drawn(_old_sheets(data, CellBudget(options.max_characters)), compound_properties(data))
@@ -84,9 +84,9 @@ def _drawn(sheets: Iterator[Worksheet], metadata: dict[str, Any]) -> Parsed:
 
 
 def _binary_sheets(data: bytes, budget: CellBudget) -> Iterator[Worksheet]:
-    """Yield the sheets of a binary workbook, by calamine.
+    """Yield the sheets of a binary workbook, read by calamine.
 
-    It is written in Rust, and its panics are not `Exception`s, which would not count as a failure of one document.
+    It is written in Rust, and its panics are not `Exception`s, so they would not count as the failure of one document.
     """
     try:
         yield from _calamine_sheets(data, budget)
@@ -164,7 +164,7 @@ def _hides(style: Any) -> bool:
 
 
 def _outside_objects(steps: Iterable[tuple[str, Any]]) -> Iterator[tuple[str, Any]]:
-    """Yield the steps outside of other documents, such as a chart with its points, which are read with their shape."""
+    """Yield the steps outside embedded documents, such as charts with their points, which are read with their shape."""
     within = 0
     for event, node in steps:
         if node.tag == OBJECT:
@@ -174,7 +174,7 @@ def _outside_objects(steps: Iterable[tuple[str, Any]]) -> Iterator[tuple[str, An
 
 
 def _read_shapes(sheet: Worksheet, holder: Any, load: Loader) -> None:
-    """Take the texts and the charts of the shapes on a sheet, or in its row."""
+    """Add the texts and charts of the shapes on a sheet or in a row."""
     shapes = [*holder.iter(*BOXES, OBJECT)]
     sheet.notes += filter(None, (_lines(shape) for shape in shapes if shape.tag != OBJECT))
     if any(shape.tag == OBJECT for shape in shapes):
@@ -192,7 +192,7 @@ def _read_open_row(sheet: Worksheet, number: int, row: Any, budget: CellBudget) 
         link = next(cell.iter(_LINK), None) if text else None
         if link is not None and _is_address(link):
             sheet.links[number, column] = link.get(_HREF)
-        # Only filled cells are repeated: blank ones fill the rest of a sheet.
+        # Only filled cells are repeated; blank ones fill up the rest of a sheet.
         for at in range(repeated * times if text else 0):
             budget.put(sheet, number + at // times, column + at % times, text)
         below = _count(cell.get(_TABLE + "number-rows-spanned"))
@@ -219,7 +219,7 @@ def _shown_cell(cell: Any) -> str:
 
 
 def _adds_signs(shown: str, number: str) -> bool:
-    """Return whether a number is shown with all its digits, and with zeros in front, a currency, a unit or a prefix."""
+    """Return whether a number is shown with all digits, and with leading zeros, a currency, a unit or a prefix."""
     digits = "".join(filter(str.isdigit, shown))
     added = shown.strip(_DIGITS) != "" or (len(digits) > 1 and digits[0] == "0" and number[:1] not in "0-")
     return added and digits.lstrip("0").startswith("".join(filter(str.isdigit, number)).strip("0"))
@@ -306,7 +306,7 @@ def _old_sheets(data: bytes, budget: CellBudget) -> Iterator[Worksheet]:
             budget.put(sheet, row, column, text)
         sheet.merged = [(top, left, bottom - 1, right - 1) for top, bottom, left, right in source.merged_cells]
         sheet.notes = [note.text for _, note in sorted(source.cell_note_map.items()) if note.text.strip()]
-        book.unload_sheet(number)  # else xlrd keeps every sheet to the end
+        book.unload_sheet(number)  # otherwise xlrd keeps every sheet in memory
         yield sheet
 
 

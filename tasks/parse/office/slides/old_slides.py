@@ -1,4 +1,4 @@
-"""PowerPoint until 2003, from its records: each slide is a section of its shapes in reading order and its notes."""
+"""PowerPoint until 2003, read from its records: each slide is a section of its shapes in reading order and notes."""
 
 import io
 from collections.abc import Iterator
@@ -18,15 +18,14 @@ _TITLES = (ppt.TX_TITLE, ppt.TX_CENTER_TITLE)
 _BODIES = (ppt.TX_BODY, ppt.TX_HALF_BODY, ppt.TX_QUARTER_BODY)
 _BAND = 216
 """Shapes whose tops differ by less, in units of 1/576 inch, are in one row: a twentieth of a slide of 7.5 inches, as in
-`slide_shapes`. With less, boxes that were placed by hand beside each other are separated; with more, lines below
-join."""
+`slide_shapes`. With less, boxes placed side by side by hand would be separated; with more, lines below would join."""
 _NOWHERE = Record(ppt.RT_SLIDE, 0, 0, 0)
-_BLANK = ("*", "")  # what masters hold in the place of dates and numbers
+_BLANK = ("*", "")  # placeholders of dates and numbers in masters
 
 _DOCUMENT_STREAM, _USER_STREAM = "PowerPoint Document", "Current User"
 _SLIDES, _NOTES = 0, 2  # instances of a SlideListWithTextContainer; 1 lists the masters
-# Where fields lie in their records.
-_OFFSET_TO_CURRENT_EDIT = 16  # CurrentUserAtom, with its header: where the last saving lies
+# Offsets of fields in their records.
+_OFFSET_TO_CURRENT_EDIT = 16  # CurrentUserAtom, with its header: the offset of the last save
 _PERSIST_ID_REF, _SLIDE_ID = 0, 12  # SlidePersistAtom, and NotesPersistAtom, whose second is notesId
 _NOTES_ID_REF = 16  # SlideAtom: the notesId of the slide's notes
 _SHOW_FLAGS = 10  # SlideShowSlideInfoAtom: the first byte of its flags
@@ -34,7 +33,7 @@ _HIDDEN = 0x4  # SlideShowSlideInfoAtom: fHidden, one of its flags
 
 
 class _ListedSlide(NamedTuple):
-    """A slide of the document's list: its container's identifier, its own, and its texts."""
+    """A slide in the document's list: its container's identifier, its own, and its texts."""
 
     persist: int
     slide: int
@@ -71,7 +70,7 @@ def _streams(data: bytes) -> tuple[bytes, int]:
 
 
 def _document(stream: bytes, offset: int) -> Record | None:
-    """Return the document's record: the one of the last save, else the first of the stream."""
+    """Return the document's record: that of the last save, else the first in the stream."""
     stated = ppt.record_at(stream, offset)
     if stated and stated.kind == ppt.RT_DOCUMENT:
         return stated
@@ -79,7 +78,7 @@ def _document(stream: bytes, offset: int) -> Record | None:
 
 
 def _lists(stream: bytes, document: Record | None) -> tuple[list[_ListedSlide], dict[int, int]]:
-    """Return the slides that a document lists, and the offsets of its notes, by their ids."""
+    """Return the slides that a document lists, and the offsets of its notes by id."""
     found: dict[int, list[_ListedSlide]] = {_SLIDES: [], _NOTES: []}
     for record in ppt.records(stream, document.start, document.end) if document else ():
         if record.kind == ppt.RT_SLIDE_LIST_WITH_TEXT and record.instance in found:
@@ -88,7 +87,7 @@ def _lists(stream: bytes, document: Record | None) -> tuple[list[_ListedSlide], 
 
 
 def _listed(stream: bytes, listing: Record) -> Iterator[_ListedSlide]:
-    """Yield the slides of a list: each atom names a slide, and the records until the next are its texts."""
+    """Yield the slides of a list: each atom names a slide, and the records up to the next atom are its texts."""
     inner = list(ppt.records(stream, listing.start, listing.end))
     starts = [at for at, one in enumerate(inner) if one.kind == ppt.RT_SLIDE_PERSIST_ATOM]
     for first, stop in pairwise([*starts, len(inner)]):
@@ -102,8 +101,8 @@ def _containers(
 ) -> Iterator[tuple[Record, list[Text]]]:
     """Yield the slides' containers with their outlines.
 
-    A slide that is not at its stated offset has only its outline. Without a list, all slides of the stream count, in
-    their order there.
+    A slide that is not at its stated offset has only its outline. Without a list, all slides in the stream count, in
+    stream order.
     """
     for entry in slides:
         record = ppt.record_at(stream, offsets.get(entry.persist, len(stream)))
@@ -120,14 +119,14 @@ def _notes_of(stream: bytes, slide: Record) -> int:
 
 
 def _shown_how(stream: bytes, slide: Record) -> dict[str, Any]:
-    """Return the attribute `hidden` of a slide's heading if the slide is hidden."""
+    """Return the attribute `hidden` for a slide's heading if the slide is hidden."""
     show = ppt.first_of(ppt.RT_SLIDE_SHOW_SLIDE_INFO_ATOM, ppt.records(stream, slide.start, slide.end))
     flags = stream[show.start + _SHOW_FLAGS : show.start + _SHOW_FLAGS + 1] if show else b""
     return {"hidden": True} if flags and flags[0] & _HIDDEN else {}
 
 
 def _shapes(stream: bytes, container: Record, outline: list[Text]) -> list[PptShape]:
-    """Return a slide's shapes by rows from the top, left to right; without a drawing, its outline."""
+    """Return a slide's shapes by rows from the top, left to right, or its outline if it has no drawing."""
     inner = ppt.records(stream, container.start, container.end)
     drawings = [record for record in inner if record.kind == ppt.RT_DRAWING]
     found = [shape for one in drawings for shape in ppt.shapes(stream, one.start, one.end, outline)]
@@ -148,7 +147,7 @@ def _draw(canvas: Canvas, stream: bytes, slide: Record, outline: list[Text], num
 
 
 def _title(texts: list[Text]) -> Text | None:
-    """Return the text marked as title, else the first if it is one short line."""
+    """Return the text marked as the title, else the first text if it is one short line."""
     stated = next((text for text in texts if text.kind in _TITLES), None)
     if stated or not texts:
         return stated
@@ -156,7 +155,7 @@ def _title(texts: list[Text]) -> Text | None:
 
 
 def _level(title: Text | None) -> int:
-    """Return the level of a slide's heading: higher for a title slide than for others."""
+    """Return the level of a slide's heading, which is higher for title slides."""
     return 1 if title is not None and title.kind == ppt.TX_CENTER_TITLE else 2
 
 
@@ -174,7 +173,7 @@ def _draw_text(canvas: Canvas, text: Text) -> None:
 
 
 def _is_item(text: Text, line: PptLine) -> bool:
-    """Return whether a line is a list item: as it states itself, else by the default of its kind of text."""
+    """Return whether a line is a list item, as stated or by the default of its kind of text."""
     return line.bullet if line.bullet is not None else text.kind in _BODIES
 
 

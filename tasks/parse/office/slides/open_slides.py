@@ -31,9 +31,9 @@ _DRAW, _TEXT, _TABLE, _SHOW, _OFFICE, _SVG = (
 _CLASS, _NAME = _SHOW + "class", _DRAW + "name"
 _HREF = "{http://www.w3.org/1999/xlink}href"
 _FURNITURE = ("header", "footer", "date-time", "page-number")
-_NO_TEXT = ("notes", "page", "handout")  # what else may be a placeholder: pictures of the slide
+_NO_TEXT = ("notes", "page", "handout")  # other placeholders: pictures of the slide
 _UNITS = {"cm": 28.35, "mm": 2.835, "in": 72.0, "pt": 1.0}
-_ROW = 20.0  # points: shapes whose tops differ by less stand in one row, and are read from the left
+_ROW = 20.0  # points: shapes whose tops differ by less are in one row, which is read from the left
 _MAX_DEPTH = 10  # of lists within one another, and of groups of shapes
 
 
@@ -67,13 +67,13 @@ def _draw_page(canvas: Canvas, page: Any, called: str, load: Loader) -> None:
 
 
 def _name(page: Any, otherwise: str) -> str:
-    """Return the name that somebody has given a page; programs give them names of one word."""
+    """Return a page's name if a person gave it; programs give names of one word."""
     name = page.get(_NAME) or ""
     return name if " " in name else otherwise
 
 
 def _shapes(parent: Any, depth: int) -> Iterator[Any]:
-    """Yield the shapes of a page, those of groups one by one."""
+    """Yield the shapes of a page, including those in groups."""
     for shape in parent:
         if shape.tag == _DRAW + "g" and depth < _MAX_DEPTH:
             yield from _shapes(shape, depth + 1)
@@ -82,7 +82,7 @@ def _shapes(parent: Any, depth: int) -> Iterator[Any]:
 
 
 def _place(shape: Any) -> tuple[bool, float, float]:
-    """Return the order in which a shape is read: titles first, then by rows from the top."""
+    """Return the sort key of a shape in reading order: titles first, then by rows from the top."""
     x, y = (_points(shape.get(_SVG + name) or shape.get(_SVG + name + "1") or "") for name in ("x", "y"))
     return shape.get(_CLASS) != "title", y // _ROW, x
 
@@ -96,7 +96,7 @@ def _points(length: str) -> float:
 
 
 def _title(shapes: list[Any]) -> Any:
-    """Return the title of a slide, else a first short text, or None."""
+    """Return the title of a slide, else a short first text, or None."""
     filled = [shape for shape in shapes if all_words(shape)]
     stated = next((shape for shape in filled if shape.get(_CLASS) == "title"), None)
     if stated is not None or len(filled) < 2:
@@ -123,7 +123,7 @@ def _draw_shape(canvas: Canvas, shape: Any, load: Loader) -> None:
 
 
 def _draw_object(canvas: Canvas, shape: Any, load: Loader) -> bool:
-    """Draw the charts or the formula that a shape holds as documents of their own; return whether it holds any."""
+    """Draw the charts or the formula that a shape contains as embedded documents; return whether there are any."""
     charts = [*open_charts(shape, load)]
     for chart in charts:
         canvas.paragraph(chart.title, role="chart")
@@ -147,7 +147,7 @@ def _draw_text(canvas: Canvas, parent: Any, depth: int) -> None:
 
 
 def _draw_picture(canvas: Canvas, shape: Any, load: Loader) -> None:
-    """Draw a picture, else what is said about it; one word is the name of a file."""
+    """Draw a picture, or its description; a single word would be a file name."""
     about = shape.find(_SVG + "desc")
     words = "" if about is None else words_in(about)
     words = words if " " in words else ""
