@@ -1,4 +1,4 @@
-"""Visio: each page of a drawing is a section of its shapes' texts, from top to bottom, and what its lines connect."""
+"""Visio: each page of a drawing becomes a section with its shapes' texts from top to bottom, then its connections."""
 
 import zipfile
 from collections.abc import Iterator
@@ -11,7 +11,7 @@ from docmill.tasks.parse.formats import ParseOptions
 from docmill.tasks.parse.office.open_xml import check_container, core_properties, links_of, read_part, reference
 
 _PAGES = "visio/pages/pages.xml"
-_ROW = 0.3  # inches: shapes whose middles differ by less stand in one row, and are read from the left
+_ROW = 0.3  # inches: shapes whose centres differ by less are in one row, which is read from left to right
 
 
 def parse_vsdx(data: bytes, options: ParseOptions) -> Parsed:
@@ -50,7 +50,7 @@ def _draw(canvas: Canvas, name: str, root: Any) -> None:
 
 
 def _draw_line(canvas: Canvas, label: str, ends: list[str]) -> None:
-    """Draw a line as what it connects, with its label; one without named ends is only its label."""
+    """Draw a line as its two ends with its label; if an end has no name, draw only the label."""
     if not all(ends):
         canvas.paragraph(label)
         return
@@ -58,7 +58,7 @@ def _draw_line(canvas: Canvas, label: str, ends: list[str]) -> None:
 
 
 def _connections(root: Any) -> dict[str, tuple[str, str]]:
-    """Return, for each line by its id, the ids of the shapes that it begins and ends at."""
+    """Return the ids of the shapes at the beginning and end of each line, by the line's id."""
     found: dict[str, dict[str, str]] = {}
     for connect in root.iter("{*}Connect"):
         found.setdefault(connect.get("FromSheet") or "", {})[connect.get("FromCell") or ""] = (
@@ -68,7 +68,7 @@ def _connections(root: Any) -> dict[str, tuple[str, str]]:
 
 
 def _text(shape: Any) -> str:
-    """Return a shape's own text; the shapes within it have their own."""
+    """Return a shape's own text; nested shapes have their own."""
     node = shape.find("{*}Text")
     return "" if node is None else "".join(node.itertext()).strip()
 
@@ -78,7 +78,7 @@ def _single(text: str) -> str:
 
 
 def _place(shape: Any) -> tuple[int, float]:
-    """Return the row of a shape from the top, and its distance from the left; y goes up in Visio."""
+    """Return a shape's row from the top and its distance from the left; Visio's y axis points up."""
     cells = {cell.get("N"): cell.get("V") for cell in shape.iterchildren("{*}Cell")}
     try:
         x, y = float(cells.get("PinX") or 0), float(cells.get("PinY") or 0)

@@ -1,1 +1,1 @@
-"""Pandoc: documents that pandoc reads, drawn from its syntax tree."""
+"""Pandoc: documents that pandoc reads, drawn from pandoc's syntax tree."""

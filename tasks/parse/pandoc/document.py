@@ -24,10 +24,10 @@ _OTHER = (
 _NAMES = {name: name for name in _SAME.split()} | dict(pair.split("=") for pair in _OTHER.split())
 _SINGLE = ("created", "modified", "language")
 _DRAWN = ("subtitle", "abstract", "dedication")
-Reread = Callable[[str, str, str], Parsed]  # by a text, pandoc's reader, and why it refused the text
+Reread = Callable[[str, str, str], Parsed]  # takes a text, pandoc's reader, and why it rejected the text
 
 _MAX_CHARACTERS = 3_000_000
-"""Maximum characters for pandoc, whose time limit more would exceed: longer text is read as plain text at once."""
+"""Maximum characters for pandoc, which would exceed its time limit with more; longer text is read as plain text."""
 
 
 def draw_tree(
@@ -35,10 +35,10 @@ def draw_tree(
 ) -> tuple[str, dict[str, Any]]:
     """Draw a syntax tree as Markdown; return its title and its metadata.
 
-    `title` is the file's title outside its text: a first paragraph with the same words is a heading. A title outside
-    the text becomes a heading of level 1, and all other headings go one level down. Notes follow the paragraph that
-    refers to them. In `office` documents, indented text is no quote, and short paragraphs in bold are headings if there
-    are no others. `load` finds the pictures that the document names.
+    `title` is the file's title outside its text: if the first paragraph has the same words, it is treated as a heading.
+    A title outside the text becomes a heading of level 1, and all other headings move one level down. Notes follow the
+    paragraph that refers to them. In `office` documents, indented text is not a quote, and short bold paragraphs are
+    headings if there are no others. `load` finds the pictures that the document names.
     """
     meta, blocks = tree["meta"], tree["blocks"]
     stated = _text(meta.get("title"))
@@ -69,9 +69,9 @@ def drawn_document(
 ) -> Parsed:
     """Return the document of a syntax tree.
 
-    For a word processor's document, `stated` is the container's metadata, such as title, author and dates; it overrides
-    that of the text. `page` is the number of the first page, 0 if pages are unknown, and `heading` the first paragraph
-    if it is styled as title. `load` finds the pictures that the document names.
+    For a word processor's document, `stated` has the container's metadata, such as title, author and dates, and
+    overrides the metadata in the text. `page` is the number of the first page, 0 if pages are unknown; `heading` is the
+    first paragraph if it is styled as a title. `load` finds the pictures that the document names.
     """
     canvas = Canvas()
     canvas.page = page
@@ -81,7 +81,7 @@ def drawn_document(
 
 
 def _begins_with(blocks: list[Node], title: str) -> bool:
-    """Return whether the first paragraph is a title."""
+    """Return whether the first paragraph is the title."""
     return bool(title and blocks) and blocks[0]["t"] == "Para" and plain_text(blocks[0]["c"]) == title
 
 
@@ -116,7 +116,7 @@ def _first(value: Node) -> Node | None:
 
 
 def _text(value: Node | None) -> str:
-    """Return a value of the metadata as one line; several are joined by commas."""
+    """Return a metadata value as one line; several values are joined by commas."""
     if value is None or value["t"] not in _TEXTS:
         return ""
     return _TEXTS[value["t"]](value["c"])
@@ -126,7 +126,7 @@ def _single_spaced(text: Any) -> str:
     return re.sub(r"\s+", " ", str(text)).strip()
 
 
-# The text of each kind of value; a boolean has none.
+# The text of each kind of value; a boolean has no text.
 _TEXTS: dict[str, Callable[[Any], str]] = {
     "MetaList": lambda values: ", ".join(filter(None, map(_text, values))),
     "MetaMap": lambda values: _text(values.get("text") or values.get("name")),
@@ -151,9 +151,9 @@ def _blocks(value: Node | None, name: str) -> list[Node]:
 def read_or_keep(
     text: str, reader: str, found: Decoded, load: Loader = nowhere, otherwise: Reread | None = None
 ) -> Parsed:
-    """Return the document as read by pandoc; if pandoc rejects it or is too slow, the plain text, with the reason.
+    """Return the document as read by pandoc; if pandoc rejects it or is too slow, the plain text with the reason.
 
-    Text that pandoc takes for damaged is first read by `otherwise`. `load` finds the pictures that the text names.
+    Text that pandoc considers damaged is first read by `otherwise`. `load` finds the pictures that the text names.
     """
     if len(text) > _MAX_CHARACTERS:
         return as_text(found, f"pandoc is too slow for more than {_MAX_CHARACTERS} characters")
@@ -178,7 +178,7 @@ def _read_or_reread(text: str, reader: str, load: Loader, otherwise: Reread | No
 
 
 def as_text(found: Decoded, because: str) -> Parsed:
-    """Return the text as it is, with titles by their looks, and why pandoc did not read it."""
+    """Return the text as it is, with headings guessed from its layout and the reason why pandoc did not read it."""
     return Parsed(
         found.text,
         tuple(titled(found.text, paragraphs(found.text))),

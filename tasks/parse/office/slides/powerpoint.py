@@ -1,4 +1,4 @@
-"""PowerPoint: each slide is a section of its shapes in reading order, then its notes and comments."""
+"""PowerPoint: each slide becomes a section with its shapes in reading order, then its notes and comments."""
 
 import zipfile
 from collections.abc import Callable, Iterator, Mapping
@@ -36,22 +36,22 @@ from docmill.tasks.parse.office.slides.slide_text import (
 from docmill.tasks.parse.xml_trees import whole
 
 _PRESENTATION = "ppt/presentation.xml"
-_AUTHORS = ("ppt/commentAuthors.xml", "ppt/authors.xml")  # by older programs, by newer ones
+_AUTHORS = ("ppt/commentAuthors.xml", "ppt/authors.xml")  # from older programs, from newer ones
 _TITLES = ("title", "ctrTitle")
 _FURNITURE = ("ftr", "dt", "hdr")
 _NUMBER = "sldNum"
 _NO_CONTENT = (*_FURNITURE, _NUMBER)
-_POINT = 12_700  # English metric units
-_HEIGHT = 6_858_000  # of a slide where none is stated: 7.5 inches of 914 400 English metric units
-_EDGE = ("dt", "ftr", "sldNum")  # date, footer and number, which stand below all columns
+_POINT = 12_700  # in English Metric Units
+_HEIGHT = 6_858_000  # of a slide if none is given: 7.5 inches at 914 400 English Metric Units each
+_EDGE = ("dt", "ftr", "sldNum")  # date, footer and slide number, which stand below all columns
 _BAND = 0.05
-"""Shapes whose tops differ by less, as a share of the slide's height, are in one row. With less, boxes that were placed
-by hand beside each other are separated; with more, lines of text below each other join."""
+"""Shapes whose tops differ by less than this share of the slide's height are in one row. With less, boxes that were
+placed by hand beside each other are separated; with more, lines of text below each other are merged."""
 _KINDS = {"sp": "text", "graphicFrame": "frame", "pic": "picture"}
 
 
 class Placement(NamedTuple):
-    """Maps coordinates within a group to the slide: scaled, then moved."""
+    """Maps coordinates within a group to the slide: they are scaled, then moved."""
 
     scale_x: float = 1.0
     scale_y: float = 1.0
@@ -61,7 +61,7 @@ class Placement(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """A shape; `kind` is "text", "frame", "picture", `role` that of its placeholder, such as "title" or "body"."""
+    """A shape: `kind` is "text", "frame" or "picture", `role` is its placeholder's, such as "title" or "body"."""
 
     kind: str
     node: Any
@@ -75,11 +75,11 @@ class Shape:
 
 
 Places = dict[str, Box]
-"""The boxes of placeholders, by "number N" and "role R"."""
+"""The boxes of placeholders, with the keys "number N" and "role R"."""
 
 
 def shapes_of(slide: Any, places: Places, height: float) -> list[Shape]:
-    """Return a slide's shapes in reading order: its title first, then columns or rows, and what is at its edge."""
+    """Return a slide's shapes in reading order: its title, then columns or rows, then the shapes at its edge."""
     tree = next(slide.iter("{*}spTree"), None)
     found = [] if tree is None else list(_walk(tree, places, Placement(), height))
     first = [shape for shape in found if shape.role in _TITLES][:1]
@@ -92,9 +92,9 @@ def _edge(shapes: list[Shape]) -> list[Shape]:
 
 
 def _by_columns(shapes: list[Shape], band: float) -> list[Shape]:
-    """Return shapes by columns, each by rows, where each column was drawn before the next; else all by rows.
+    """Return shapes column by column, each by rows, if each column was drawn before the next; otherwise all by rows.
 
-    Boxes in a grid may be meant by columns or by rows; the order in which they stand in the file tells which.
+    Boxes in a grid may be meant to be read by columns or by rows; their order in the file tells which.
     """
     before, behind = _reaches(shapes), _reaches(shapes[::-1])[::-1]
     cuts = [at for at in range(1, len(shapes)) if _are_beside(before[at - 1], behind[at], band)]
@@ -103,20 +103,20 @@ def _by_columns(shapes: list[Shape], band: float) -> list[Shape]:
 
 
 def _reaches(shapes: list[Shape]) -> list[Box]:
-    """Return the box around shapes up to each."""
+    """Return the bounding box of the shapes up to each one."""
     first = accumulate((one.left for one in shapes), min), accumulate((one.top for one in shapes), min)
     last = accumulate((one.right for one in shapes), max), accumulate((one.bottom for one in shapes), max)
     return list(zip(*first, *last, strict=True))
 
 
 def _are_beside(one: Box, other: Box, band: float) -> bool:
-    """Return whether the first of two groups of shapes is left of the other, and neither is above it."""
+    """Return whether the first of two groups of shapes is left of the other and neither is above the other."""
     (_, top, right, bottom), (left, other_top, _, other_bottom) = one, other
     return right <= left + band and other_top < bottom and top < other_bottom
 
 
 def placeholder(node: Any) -> tuple[str, str]:
-    """Return a placeholder's role and number; both are empty for any other shape."""
+    """Return a placeholder's role and number; both are empty for other shapes."""
     stated = next(node.iter("{*}ph"), None)
     return ("", "") if stated is None else (stated.get("type") or "body", stated.get("idx") or "")
 
@@ -138,7 +138,7 @@ def _walk(tree: Any, places: Places, placement: Placement, height: float) -> Ite
     for node in tree:
         name = str(node.tag).rpartition("}")[2]
         if name == "AlternateContent":
-            # Variants of the same shapes for newer and older programs: take the first variant with a known shape.
+            # Variants of the same shapes for newer and older programs: the first variant with a known shape is used.
             options = [*node.iterchildren("{*}Choice"), *node.iterchildren("{*}Fallback")]
             yield from next(filter(None, (list(_walk(one, places, placement, height)) for one in options)), [])
         elif name == "grpSp":
@@ -149,7 +149,7 @@ def _walk(tree: Any, places: Places, placement: Placement, height: float) -> Ite
 
 
 def _group(node: Any, inner: list[Shape]) -> Iterator[Shape]:
-    """Yield a group's shapes as if at the group's top left corner."""
+    """Yield a group's shapes as if they were at the group's top left corner."""
     if inner:
         top, left = min(one.top for one in inner), min(one.left for one in inner)
         right, bottom = max(one.right for one in inner), max(one.bottom for one in inner)
@@ -157,7 +157,7 @@ def _group(node: Any, inner: list[Shape]) -> Iterator[Shape]:
 
 
 def _shape(node: Any, kind: str, places: Places, placement: Placement) -> Shape:
-    """Return a shape at its own position, else at the one inherited by its placeholder."""
+    """Return a shape at its own position, or at the one that its placeholder inherits."""
     role, number = placeholder(node)
     box = _place(node) or places.get(f"number {number}") or places.get(f"role {role}") or (0, 0, inf, 0)
     left, right = (side * placement.scale_x + placement.move_x for side in box[::2])
@@ -166,7 +166,7 @@ def _shape(node: Any, kind: str, places: Places, placement: Placement) -> Shape:
 
 
 def _place(node: Any) -> Box | None:
-    """Return the box of a shape that states it."""
+    """Return a shape's own box, or None if it has none."""
     box = next((one for one in node.iter("{*}xfrm") if one.find("{*}off") is not None), None)
     if box is None:
         return None
@@ -202,7 +202,7 @@ def _inside(group: Any, outer: Placement) -> Placement:
 
 
 def parse_pptx(data: bytes, options: ParseOptions) -> Parsed:
-    """Return a presentation's slides as sections; pages are slide numbers, and hidden slides have the attribute."""
+    """Return a presentation's slides as sections; pages are slide numbers, and hidden slides are marked as hidden."""
     with open_office(data, options.max_unpacked_bytes) as container:
         metadata = core_properties(container)
         if _PRESENTATION not in container.NameToInfo:
@@ -211,7 +211,7 @@ def parse_pptx(data: bytes, options: ParseOptions) -> Parsed:
         root = read_part(container, _PRESENTATION)
         size = next(root.iter("{*}sldSz"), None)
         height = whole(None if size is None else size.get("cy"), _HEIGHT)
-        inherited = cache(partial(_inherited, container))  # as most slides have one of a few layouts
+        inherited = cache(partial(_inherited, container))  # most slides use one of a few layouts
         authors = cache(partial(_authors, container))
         for number, part in enumerate(_slides(container, root), 1):
             canvas.page = number
@@ -220,7 +220,7 @@ def parse_pptx(data: bytes, options: ParseOptions) -> Parsed:
 
 
 def _slides(container: zipfile.ZipFile, root: Any) -> Iterator[str]:
-    """Yield the paths of the slides in presentation order, which may differ from that of their names."""
+    """Yield the paths of the slides in presentation order, which may differ from the order of their names."""
     links = links_of(container, _PRESENTATION)
     for node in root.iter("{*}sldId"):
         target = links.get(reference(node), ("", ""))[1]
@@ -229,7 +229,7 @@ def _slides(container: zipfile.ZipFile, root: Any) -> Iterator[str]:
 
 
 class _Inherited(NamedTuple):
-    """The roots of a layout and of its master, and the places of their placeholders."""
+    """The roots of a layout and its master, and the positions of their placeholders."""
 
     roots: tuple[Any, ...]
     places: Places
@@ -245,7 +245,7 @@ def _inherited(container: zipfile.ZipFile, layout: str) -> _Inherited:
 
 
 class _SlideParts:
-    """A slide, with the layout and master from which its placeholders inherit positions and bullets."""
+    """A slide with the layout and master from which its placeholders inherit positions and bullets."""
 
     def __init__(
         self,
@@ -267,10 +267,10 @@ class _SlideParts:
         self._shapes = shapes_of(self._root, above.places, height)
 
     def draw(self, canvas: Canvas, number: int) -> None:
-        """Draw the slide; one without a title is named by a short text at its beginning, else by its number."""
+        """Draw the slide; if it has no title, a short text at its beginning becomes the title, or else its number."""
         shapes = list(_flat(self._shapes))
         title = _title(shapes)
-        below = Canvas()  # which tells whether there is anything to put a heading above
+        below = Canvas()  # shows whether there is anything to put a heading above
         for shape in shapes:
             if shape is not title:
                 self._draw_shape(below, shape)
@@ -299,7 +299,7 @@ class _SlideParts:
             self._draw_text(canvas, shape)
 
     def _draw_picture(self, canvas: Canvas, shape: Shape) -> None:
-        """Draw a picture, else its description; one without a space is a file name."""
+        """Draw a picture, or its description if it cannot be drawn; a description without a space is a file name."""
         about = next((node.get("descr") or "" for node in shape.node.iter("{*}cNvPr")), "").strip()
         shown = next((reference(node, "embed") for node in shape.node.iter("{*}blip")), "")
         words = about if " " in about else ""
@@ -328,7 +328,7 @@ class _SlideParts:
         if table:
             canvas.table(*table, links=links_in(frame, self._addresses))
         for node in frame.iter("{*}chart", "{*}relIds"):
-            # A chart is referred to by the attribute r:id, a diagram's data by r:dm.
+            # A chart is referenced by the attribute r:id, a diagram's data by r:dm.
             kind, part = self._links.get(reference(node) or reference(node, "dm"), ("", ""))
             if kind in CHARTS:
                 chart = chart_of(read_part(self._container, part))
@@ -352,7 +352,7 @@ class _SlideParts:
 
 
 def _said_in(comment: Any, authors: Mapping[str, str]) -> str:
-    """Return the author and the words of a comment; newer programs write paragraphs, older ones one text."""
+    """Return a comment's author and text; newer programs write paragraphs, older ones a single text."""
     words = [one.text or "" for one in comment.iterfind("{*}text")]
     text = "\n".join([*words, *map(text_of, comment.iterfind("{*}txBody/{*}p"))])
     author = authors.get(comment.get("authorId") or "") if text else ""
@@ -360,32 +360,32 @@ def _said_in(comment: Any, authors: Mapping[str, str]) -> str:
 
 
 def _authors(container: zipfile.ZipFile) -> dict[str, str]:
-    """Return the names of the authors of comments by their ids."""
+    """Return the names of comment authors by their ids."""
     roots = [read_part(container, name) for name in _AUTHORS if name in container.NameToInfo]
     found = (one for root in roots for one in root.iter("{*}cmAuthor", "{*}author"))
     return {one.get("id") or "": one.get("name") or "" for one in found}
 
 
 def _with_formulas(slide: Any) -> Any:
-    """Return a slide whose formulas are lines of text."""
+    """Return a slide whose formulas are replaced by lines of text."""
     fill_office_formulas(slide.iter(FORMULA))
     return slide
 
 
 def _in_points(shape: Shape) -> Box | None:
-    """Return the box of a shape on its slide, or None if it states none."""
+    """Return a shape's box on its slide in points, or None if it has none."""
     box = (shape.left, shape.top, shape.right, shape.bottom)
     left, top, right, bottom = (round(side / _POINT, 1) if isfinite(side) else 0.0 for side in box)
     return (left, top, right, bottom) if right > left and bottom > top else None
 
 
 def _placeholder_of(above: Any, shape: Shape) -> Any:
-    """Return the placeholder of a layout or master that a shape fills, or None."""
+    """Return the layout's or master's placeholder that a shape fills, or None."""
     return next((node for node in above.iter("{*}sp") if _fills(shape, *placeholder(node))), None)
 
 
 def _fills(shape: Shape, role: str, number: str) -> bool:
-    """Return whether a shape fills a placeholder: by their numbers if both have one, else by their roles."""
+    """Return whether a shape fills a placeholder: by number if both have one, otherwise by role."""
     if not role:
         return False
     return number == shape.number if shape.number and number else role == shape.role
@@ -400,13 +400,13 @@ def _flat(shapes: list[Shape] | tuple[Shape, ...]) -> Iterator[Shape]:
 
 
 def _title(shapes: list[Shape]) -> Shape | None:
-    """Return the title placeholder, else a short text at the beginning."""
+    """Return the title placeholder, or else a short text at the beginning."""
     stated = (shape for shape in shapes if shape.role in _TITLES and _text(shape))
     return next(stated, None) or _first(shapes)
 
 
 def _first(shapes: list[Shape]) -> Shape | None:
-    """Return the first shape with text, if it is one short line and not the slide's only text."""
+    """Return the first shape with text if it is one short line and not the slide's only text."""
     filled = list(filter(_has_content, shapes))
     first = next((shape for shape in filled if shape.role not in _NO_CONTENT), None)
     short = first is not None and may_be_title(_text(first))  # a frame has no text

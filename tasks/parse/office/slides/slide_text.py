@@ -1,4 +1,4 @@
-"""The text of a slide's shape: its paragraphs, and which are list items by their own style, their layout or master."""
+"""The text of a slide's shape: its paragraphs, and which of them are list items by their style, layout or master."""
 
 import re
 from collections.abc import Iterator
@@ -17,10 +17,10 @@ from docmill.tasks.parse.xml_trees import whole
 _BASELINE = re.compile(r"-?\d{1,6}%?")
 
 _BULLETS = ("buChar", "buAutoNum", "buBlip", "buNone")
-_MAX_LEVEL = 9  # DrawingML has list styles for so many levels, lvl1pPr to lvl9pPr
+_MAX_LEVEL = 9  # DrawingML has list styles for this many levels, lvl1pPr to lvl9pPr
 _MAX_TITLE = 100
-"""Maximum characters of a title. A first text that is longer is prose and would be a heading of several lines; with a
-lower limit, slides with a whole sentence on top would be headed "Slide 3"."""
+"""Maximum characters of a title. A longer first text is prose and would become a heading of several lines; with a lower
+limit, slides that begin with a whole sentence would be titled "Slide 3"."""
 
 
 class SlideLine(NamedTuple):
@@ -45,7 +45,7 @@ _Placed = TypeVar("_Placed", bound=Placed)
 
 
 def by_rows(shapes: list[_Placed], band: float) -> list[_Placed]:
-    """Return shapes by rows from top to bottom, left to right; a row holds those less than `band` below its first."""
+    """Return shapes in rows, top to bottom and left to right; a row's shapes are less than `band` below its first."""
     rows: list[list[_Placed]] = []
     for shape in sorted(shapes, key=lambda one: one.top):
         if rows and shape.top - rows[-1][0].top < band:
@@ -56,12 +56,12 @@ def by_rows(shapes: list[_Placed], band: float) -> list[_Placed]:
 
 
 def may_be_title(text: str) -> bool:
-    """Return whether a slide's first text may be its title: one short line."""
+    """Return whether a slide's first text may be its title, i.e. is one short line."""
     return 0 < len(text) <= _MAX_TITLE and "\n" not in text
 
 
 def lines_of(body: Any, styles: list[Any]) -> Iterator[SlideLine]:
-    """Yield a text body's paragraphs; `styles` are the list styles that apply to it, nearest first."""
+    """Yield a text body's paragraphs; `styles` has the list styles that apply to it, nearest first."""
     own = body.find("{*}lstStyle")
     chain = [style for style in (own, *styles) if style is not None]
     counts = LevelNumbers()
@@ -73,7 +73,7 @@ def lines_of(body: Any, styles: list[Any]) -> Iterator[SlideLine]:
 
 
 def _mark(properties: Any, chain: list[Any], counts: LevelNumbers) -> tuple[int, str]:
-    """Return a paragraph's depth and marker; one without a number ends the list of its level."""
+    """Return a paragraph's depth and marker; a paragraph without a number ends the list at its level."""
     level = min(whole(None if properties is None else properties.get("lvl"), 0), _MAX_LEVEL - 1)
     bullet = _bullet(properties, level, chain)
     if bullet is not None and bullet.tag.endswith("}buAutoNum"):
@@ -84,9 +84,9 @@ def _mark(properties: Any, chain: list[Any], counts: LevelNumbers) -> tuple[int,
 
 
 def text_of(paragraph: Any) -> str:
-    """Return a paragraph's text with its line breaks; what is raised or lowered has marks, formulas are one line."""
+    """Return a paragraph's text with line breaks; sub- and superscripts are marked, and each formula is one line."""
     text = ""
-    # Editors split what is raised or struck into several runs.
+    # Editors split superscripts, subscripts and struck text into several runs.
     parts = ((_level(node), _is_struck(node), _shown(node)) for node in paragraph.iter("{*}t", "{*}br", FORMULA))
     for (level, strikes), group in groupby(parts, key=itemgetter(0, 1)):
         said = "".join(shown for *_, shown in group)
@@ -96,8 +96,8 @@ def text_of(paragraph: Any) -> str:
 
 
 def _stated(node: Any, name: str) -> str:
-    """Return what the run of a text states of its looks."""
-    properties = node.getparent().find("{*}rPr") if _local(node) == "t" else None  # a break has none of its own
+    """Return an attribute of the formatting of a text's run."""
+    properties = node.getparent().find("{*}rPr") if _local(node) == "t" else None  # a break has no format of its own
     return "" if properties is None else properties.get(name) or ""
 
 
@@ -106,7 +106,7 @@ def _is_struck(node: Any) -> bool:
 
 
 def _level(node: Any) -> int:
-    """Return how far above the line the run of a text is, below 0 for a subscript."""
+    """Return how far a text's run is raised above the line; a subscript is below 0."""
     stated = _stated(node, "baseline")
     return int(stated.rstrip("%")) if _BASELINE.fullmatch(stated) else 0
 
@@ -118,10 +118,10 @@ def _shown(node: Any) -> str:
 def links_in(node: Any, addresses: dict[str, str]) -> list[dict[str, str]]:
     """Return the links of the runs in a node."""
     links: list[dict[str, str]] = []
-    before = None  # the run before, if it is a link
+    before = None  # the previous run if it is a link
     for run in node.iter("{*}r"):
         url, text = _link(run, addresses)
-        # Editors split a link into runs at each change of format.
+        # Editors split a link into runs wherever its formatting changes.
         if _goes_on(run, before, url, links):
             links[-1]["text"] += text
         elif url and text.strip():
@@ -131,20 +131,20 @@ def links_in(node: Any, addresses: dict[str, str]) -> list[dict[str, str]]:
 
 
 def _link(run: Any, addresses: dict[str, str]) -> tuple[str, str]:
-    """Return the URL of a run's link, "" if it has none, and its text."""
+    """Return the URL of a run's link, or "" if it has none, and the run's text."""
     click = run.find("{*}rPr/{*}hlinkClick")
     url = "" if click is None else addresses.get(reference(click), "")
     return url, "".join(run.itertext("{*}t"))
 
 
 def _goes_on(run: Any, before: Any, url: str, links: list[dict[str, str]]) -> bool:
-    """Return whether a run continues the last link: it follows a link's run and has the same address."""
+    """Return whether a run continues the last link, i.e. it follows a link's run and has the same address."""
     beside = before is not None and before is run.getprevious()
     return bool(url and beside and links and links[-1]["url"] == url)
 
 
 def _bullet(properties: Any, level: int, chain: list[Any]) -> Any:
-    """Return the nearest element that says how a paragraph is marked."""
+    """Return the nearest element that determines a paragraph's marker."""
     styles = (style.find(f"{{*}}lvl{level + 1}pPr") for style in chain)
     for stated in (properties, *styles):
         found = None if stated is None else next((one for one in stated if _local(one) in _BULLETS), None)
@@ -158,7 +158,7 @@ def _local(node: Any) -> str:
 
 
 def table_of(frame: Any) -> tuple[list[list[str]], int | None] | None:
-    """Return the cells of a frame's table and its stated number of header rows, or None if it holds no table."""
+    """Return the cells of a frame's table and its number of header rows, or None if it has no table."""
     table = next(frame.iter("{*}tbl"), None)
     if table is None:
         return None
@@ -172,17 +172,17 @@ def table_of(frame: Any) -> tuple[list[list[str]], int | None] | None:
 
 
 def _sized(cell: Any) -> tuple[str, int, int]:
-    """Return the text of a cell, and how many rows and columns it spans."""
+    """Return a cell's text and the number of rows and columns that it spans."""
     text = "\n".join(text_of(line) for line in cell.iter("{*}p"))
     return text, max(whole(cell.get("rowSpan"), 1), 1), max(whole(cell.get("gridSpan"), 1), 1)
 
 
 def _stands_alone(cell: Any) -> bool:
-    """Return whether a cell is not covered by one to its left or above it."""
+    """Return whether a cell is not covered by a cell to its left or above it."""
     return {cell.get("hMerge"), cell.get("vMerge")}.isdisjoint(("1", "true"))
 
 
 def diagram_of(data: Any) -> list[str]:
-    """Return the texts of a diagram's points, in their order."""
+    """Return the texts of a diagram's points in order."""
     points = ("\n".join(text_of(line) for line in point.iter("{*}p")) for point in data.iter("{*}pt"))
     return [text for text in points if text.strip()]

@@ -1,4 +1,4 @@
-"""Books: EPUB by pandoc, as chapters in reading order below their titles."""
+"""Books: EPUB as read by pandoc, drawn as chapters in reading order below their titles."""
 
 import posixpath
 import re
@@ -18,10 +18,10 @@ from docmill.tasks.parse.superscripts import script_classes
 
 _RIGHTS = "META-INF/rights.xml"
 _LOCKS = "META-INF/encryption.xml"
-# Only fonts are encrypted in these two ways, so the text is readable.
+# Only fonts are encrypted with these two algorithms, so the text is readable.
 _FONTS = (b"http://www.idpf.org/2008/embedding", b"http://ns.adobe.com/pdf/enc#RC")
 _PAGES = (".xhtml", ".html", ".htm")
-_MAX_DEPTH = 5  # of a chapter's heading: Markdown has six, and one is the book's title
+_MAX_DEPTH = 5  # of a chapter's heading: Markdown has six levels, and one is used for the book's title
 _TYPE = "{http://www.idpf.org/2007/ops}type"
 
 
@@ -43,12 +43,12 @@ def parse_epub(data: bytes, options: ParseOptions) -> Parsed:
 
 
 def _package_folder(container: zipfile.ZipFile) -> str:
-    """Return the folder of a book's package, from which pandoc names the pictures of all chapters."""
+    """Return the folder of a book's package, to which the picture paths that pandoc gives are relative."""
     return next((posixpath.dirname(name) for name in container.namelist() if name.endswith(".opf")), "")
 
 
 def _with_scripts(container: zipfile.ZipFile) -> bytes:
-    """Return a book whose style sheets raise letters with elements that do; b"" if its own raise none."""
+    """Return a book with elements for letters that its style sheets raise or lower; b"" if they raise or lower none."""
     sheets = (
         member(container, name).decode("utf-8", "replace") for name in container.namelist() if name[-4:] == ".css"
     )
@@ -71,7 +71,7 @@ def _with_scripts(container: zipfile.ZipFile) -> bytes:
 
 
 def _authors(container: zipfile.ZipFile) -> str:
-    """Return a book's authors in its own order, which pandoc reverses."""
+    """Return a book's authors in the book's order, which pandoc reverses."""
     packages = (read_member(container, name) for name in container.namelist() if name.endswith(".opf"))
     names = (one.text for root in packages if root is not None for one in root.iter("{*}creator"))
     return ", ".join(filter(None, (" ".join((name or "").split()) for name in names)))
@@ -114,7 +114,7 @@ def _read_contents(root: Any, titles: dict[str, tuple[int, str]]) -> None:
 
 
 def _with_titles(blocks: list[Node], titles: dict[str, tuple[int, str]]) -> list[Node]:
-    """Return the blocks with a heading at the beginning of each file without one."""
+    """Return the blocks with a heading added at the beginning of each file that has none."""
     starts = [index for index, node in enumerate(blocks) if _file_of(node)]
     if not starts:
         raise Rejected("corrupt", "the book has no reading order: its spine names none of its files")
@@ -134,7 +134,7 @@ def _needs_title(own: list[Node]) -> bool:
 
 
 def _file_of(node: Node) -> str:
-    """Return the name of the file that begins with a block, an empty span whose id is that name."""
+    """Return the name of the file that begins at a block, which is an empty span with that name as its id."""
     if node["t"] != "Para" or len(node["c"]) != 1 or node["c"][0]["t"] != "Span":
         return ""
     (name, _, _), inside = node["c"][0]["c"]

@@ -1,8 +1,8 @@
 """Light markup that pandoc reads: AsciiDoc, MediaWiki and its dumps, Textile, Typst, and FictionBook.
 
-Pandoc fails at some comments and conditions of AsciiDoc: they are obeyed before. It takes the second row of a wiki
-table's header for one of the body, and forgets its spans; where a cell of the first row covers the second, an empty
-cell is put.
+Pandoc fails on some comments and conditions in AsciiDoc, so they are evaluated first. It treats the second header row
+of a wiki table as a body row and loses its spans; an empty cell is inserted wherever a cell of the first row covers the
+second.
 """
 
 import re
@@ -29,34 +29,34 @@ from docmill.tasks.parse.xml_trees import xml_tree
 _SET = re.compile(r"^:([\w-]+):(?:[ \t]|$)", re.MULTILINE)
 _ATTRIBUTE = re.compile(r"^:([\w-]+):[ \t]+(\S.*)$", re.MULTILINE)
 _REFERENCE = re.compile(r"(?<!\\)\{([\w-]+)\}")
-_XREF = re.compile(r"(\bxref:[^\s:\[\]]+:?[^\s:\[\]]*)::(?=\S)")  # to a page of a component of Antora: no term
-_WINDOW = re.compile(r"(?<=\w)\^\](?!\])")  # in a link, asks for a window of its own
+_XREF = re.compile(r"(\bxref:[^\s:\[\]]+:?[^\s:\[\]]*)::(?=\S)")  # to a page in an Antora component; not a term
+_WINDOW = re.compile(r"(?<=\w)\^\](?!\])")  # in a link, requests a new window
 _INCLUDE = re.compile(r"^include::([^\[\n]+)\[[^\]\n]*\]$", re.MULTILINE)
 _HELD = re.compile(r"\bimage::?data:image/[^\[\]\s]++\[", re.IGNORECASE)
-"""A picture in its address, at whose colon pandoc would take the macro for words."""
+"""A picture embedded in its address, whose colon makes pandoc read the macro as text."""
 _FICTION_BOOK = "http://www.gribuser.ru/xml/fictionbook/2.0"
-_TABLE_MARK = "\ufdd0table"  # begins with a code point that no text has
+_TABLE_MARK = "\ufdd0table"  # begins with a code point that no text contains
 _TYPST_SETTING = re.compile(r"^#(?:set|show|import)\b.*$", re.MULTILINE)
 _BULLETS = frozenset("•◦▪‣●○■")
 _FIXED_SPACE = "\u00a0"
 _NUMBER = re.compile(r"(\d{1,4})\.")
 _FENCE = re.compile(r"(-{4,}|\.{4,}|\+{4,}|/{4,}|`{3,})\w*[ \t]*$")
-_ANY_FENCE = re.compile(r"(--|([-.+/=*_])\2{3,})[ \t]*$")  # what a block that is styled as a comment may stand in
+_ANY_FENCE = re.compile(r"(--|([-.+/=*_])\2{3,})[ \t]*$")  # delimiters of a block with the comment style
 _REMARK = re.compile(r"//(?!/)")
 _STYLED = re.compile(r"\[comment\b[^\]]*\][ \t]*$")
 _CONDITION = re.compile(r"(ifdef|ifndef|ifeval|endif)::([^\[\s]*)\[(.*)\][ \t]*$")
 _SPACE = b"http://www.mediawiki.org/xml/export-"
-_BEGINNING = 2_000  # bytes, in which the root of a dump names its vocabulary
+_BEGINNING = 2_000  # bytes within which a dump's root names its namespace
 _WIKI_TEXT = "text/x-wiki"
 _SPANS = re.compile(r"\b(row|col)span\s*=\s*[\"']?(\d+)", re.IGNORECASE)
-_SWITCH = re.compile(r"^__[A-Z]+__$", re.MULTILINE)  # __TOC__, __NOTOC__: switches of MediaWiki
+_SWITCH = re.compile(r"^__[A-Z]+__$", re.MULTILINE)  # MediaWiki's switches, such as __TOC__ and __NOTOC__
 _CELLS = re.compile(r"\|\||!!")
 _MOST = 50
-"""Rows and columns of a span. A table for readers has fewer; more would let a line of markup make millions of cells."""
+"""Maximum rows and columns of a span. Real tables have fewer; with more, one line could create millions of cells."""
 
 
 def parse_asciidoc(data: bytes, options: ParseOptions) -> Parsed:
-    """Return an AsciiDoc document; attributes stand where they are referred to, included files are only named."""
+    """Return an AsciiDoc document; references to attributes are replaced by their values, includes are only named."""
     found = decode(data)
     text = found.text.replace("\r\n", "\n")
     values = dict[str, str]()
@@ -71,19 +71,19 @@ def parse_asciidoc(data: bytes, options: ParseOptions) -> Parsed:
 
 
 def _referred(text: str, values: Mapping[str, str]) -> str:
-    """Return a text with the values of the attributes that it refers to."""
+    """Return a text with its attribute references replaced by their values."""
     return _REFERENCE.sub(lambda match: values.get(match[1], match[0]), text)
 
 
 def _named(macro: str, held: dict[str, bytes]) -> str:
-    """Return a macro with the name of the picture that it holds, which is put into `held`."""
+    """Return a macro with a name in place of the picture that it embeds; the picture is added to `held`."""
     named, own = named_by_key(macro, "")
     held |= own
     return named
 
 
 def parse_mediawiki(data: bytes, _: ParseOptions) -> Parsed:
-    """Return a page in MediaWiki's markup, or those of a dump; templates are left out."""
+    """Return a page in MediaWiki markup, or the pages of a dump; templates are left out."""
     if is_dump(data):
         return parse_dump(data)
     found = decode(data)
@@ -98,24 +98,24 @@ def parse_textile(data: bytes, options: ParseOptions) -> Parsed:
 
 
 def parse_typst(data: bytes, options: ParseOptions) -> Parsed:
-    """Return a Typst document; what its functions compute is left out."""
+    """Return a Typst document without the results of its functions."""
     found, load = decode(data), loader_beside(options.pictures)
     parsed = read_or_keep(found.text, "typst", found, load)
     if "read_as" not in parsed.metadata:
         return parsed
-    # A rule that pandoc does not know fails the whole file, and most rules only lay out.
+    # A rule that pandoc does not know makes it reject the whole file, and most rules affect only the layout.
     plainer = read_or_keep(_TYPST_SETTING.sub("", found.text), "typst", found, load, partial(read_light_parts, load))
     return plainer if "read_as" not in plainer.metadata else parsed
 
 
 def parse_fiction_book(data: bytes, _: ParseOptions) -> Parsed:
-    """Return a FictionBook, with its title and authors; its tables, which pandoc drops, are read as those of a page.
+    """Return a FictionBook with its title and authors; its tables, which pandoc drops, are read as HTML tables.
 
-    It has no lists: paragraphs that begin like items are items.
+    FictionBook has no lists, so paragraphs that begin like items become items.
     """
     try:
         root = xml_tree(data)
-    except etree.XMLSyntaxError:  # of which pandoc may still read what is before
+    except etree.XMLSyntaxError:  # pandoc may still read the part before the error
         return read_document(data, "fb2")
     pages = [_taken_out(table, number) for number, table in enumerate(list(root.iter("{*}table")))]
     tree = read_tree(etree.tostring(root, encoding="utf-8", xml_declaration=True), "fb2")
@@ -125,13 +125,13 @@ def parse_fiction_book(data: bytes, _: ParseOptions) -> Parsed:
 
 
 def _tables_of(pages: list[str]) -> list[Node]:
-    """Return the tables of pages of one table each, in order."""
+    """Return the tables of HTML pages with one table each, in order."""
     blocks: list[Node] = read_tree("".join(pages).encode(), "html")["blocks"]
     return [block for block in blocks if block["t"] == "Table"]
 
 
 def _taken_out(table: Any, number: int) -> str:
-    """Replace a table by a paragraph with a mark; return it as HTML."""
+    """Replace a table with a marked paragraph; return the table as HTML."""
     tail, table.tail = table.tail, None
     for node in table.iter("*"):
         node.tag = etree.QName(node).localname
@@ -154,9 +154,9 @@ def _put_back(node: Any, tables: list[Any]) -> Any:
 
 
 def with_items(node: Any) -> Any:
-    """Return a syntax tree with lists of one item in place of the paragraphs that begin like an item.
+    """Return a syntax tree with lists of one item in place of paragraphs that begin like an item.
 
-    A number begins an item only beside a paragraph with the number before or after it.
+    A number begins an item only next to a paragraph with the previous or next number.
     """
     if isinstance(node, dict):
         return {name: with_items(one) for name, one in node.items()}
@@ -174,14 +174,14 @@ def with_items(node: Any) -> Any:
 
 
 def _words(node: Any) -> list[Node]:
-    """Return the inlines of a paragraph of several words, and nothing for all else."""
+    """Return the inlines of a paragraph of several words, or nothing for anything else."""
     words = node.get("c") if isinstance(node, dict) and node.get("t") == "Para" else None
     parted = _parted(words) if isinstance(words, list) and words else []
     return parted if len(parted) > 2 and parted[1]["t"] == "Space" else []
 
 
 def _parted(words: list[Node]) -> list[Node]:
-    """Return inlines whose first word is parted at fixed spaces, as pandoc writes them behind a bullet."""
+    """Return inlines whose first word is split at non-breaking spaces, which pandoc writes after a bullet."""
     if words[0]["t"] != "Str" or _FIXED_SPACE not in words[0]["c"]:
         return words
     parts = ({"t": "Str", "c": part} for part in words[0]["c"].split(_FIXED_SPACE))
@@ -189,7 +189,7 @@ def _parted(words: list[Node]) -> list[Node]:
 
 
 def _number(node: Any) -> int:
-    """Return the number that a paragraph begins with, 0 if it begins with none."""
+    """Return the number at the beginning of a paragraph, or 0 if there is none."""
     words = _words(node)
     found = _NUMBER.fullmatch(str(words[0].get("c"))) if words else None
     return int(found[1]) if found else 0
@@ -201,7 +201,7 @@ def _counted(node: Node) -> Node:
 
 
 def _bulleted(node: Any) -> Node | None:
-    """Return a paragraph with a bullet as a list; it is as deep as it has bullets."""
+    """Return a paragraph with bullets as a list, whose depth is the number of bullets."""
     words, depth = _words(node), 0
     while len(words) > 2 * depth + 1 and str(words[2 * depth].get("c")) in _BULLETS:
         depth += 1
@@ -212,9 +212,9 @@ def _bulleted(node: Any) -> Node | None:
 
 
 def conditioned(text: str, attributes: Collection[str]) -> str:
-    """Return a text without comments, conditions, and what a document that sets these attributes does not show.
+    """Return a text without comments, conditions, and parts hidden in a document with these attributes.
 
-    An attribute that the text does not set may be set by whoever publishes it: what depends on it stays.
+    An attribute that the text does not set may be set when it is published, so the parts that depend on it are kept.
     """
     lines = _AsciiDocLines(attributes)
     shown = (lines.shown(line) for line in text.split("\n"))
@@ -222,7 +222,7 @@ def conditioned(text: str, attributes: Collection[str]) -> str:
 
 
 class _AsciiDocLines:
-    """Where a line stands: in a block that ends with `fence`, in a comment, below conditions that may hide it."""
+    """The state at a line: the block's closing `fence`, whether in a comment, and the enclosing conditions."""
 
     def __init__(self, attributes: Collection[str]) -> None:
         self._attributes = attributes
@@ -231,7 +231,7 @@ class _AsciiDocLines:
         self._hidden: list[bool] = []
 
     def shown(self, line: str) -> str | None:
-        """Return what is to be read of a line, the next one, or None."""
+        """Return the part of the next line to read, or None."""
         if self._fence:
             comment = self._comment
             if line.rstrip() == self._fence:
@@ -259,7 +259,7 @@ class _AsciiDocLines:
         return not self._comment and not _REMARK.match(line)
 
     def _condition(self, verb: str, names: str, inner: str) -> str | None:
-        """Note a condition that spans lines, or its end; return the text of one in one line if it is shown."""
+        """Record a condition over several lines, or its end; return the text of a one-line condition if it is shown."""
         hides = verb == "ifndef" and any(name in self._attributes for name in re.split("[,+]", names))
         if verb == "endif":
             del self._hidden[-1:]
@@ -271,12 +271,12 @@ class _AsciiDocLines:
 
 
 def is_dump(data: bytes) -> bool:
-    """Return whether a file is a dump, and not a page in the markup itself."""
+    """Return whether a file is a dump and not a page in wiki markup."""
     return data.lstrip()[:1] == b"<" and _SPACE in data[:_BEGINNING]
 
 
 def parse_dump(data: bytes) -> Parsed:
-    """Return the pages of a dump, each a section with its newest revision; raise Rejected `corrupt` if it is no XML."""
+    """Return the pages of a dump as sections of their newest revision; raise Rejected `corrupt` if it is not XML."""
     try:
         root = xml_tree(data)
     except etree.XMLSyntaxError as error:
@@ -310,18 +310,18 @@ def _draw(canvas: Canvas, revision: Any) -> None:
 
 @dataclass(slots=True)
 class _Table:
-    """The row of a table that is read, its next column, and how many rows cells of the first row cover, by column."""
+    """The current row of a table, its next column, and the rows covered by cells of the first row, by column."""
 
     row: int = 0
     column: int = 0
     covered: dict[int, int] = field(default_factory=dict)
 
     def end_row(self) -> None:
-        """Go to the next row, if this one has cells."""
+        """Go to the next row if this one has cells."""
         self.row, self.column = self.row + bool(self.column), 0
 
     def cells_of(self, line: str) -> Iterator[str]:
-        """Yield the cells of a line, each on a line of its own, and empty ones where the first row covers this one."""
+        """Yield a line's cells, each on its own line, with empty cells where the first row covers this one."""
         mark = line[0]
         for cell in _CELLS.split(line[1:]) if mark == "!" else line[1:].split("||"):
             rows, columns = _spans(cell)
@@ -335,12 +335,12 @@ class _Table:
 
 
 def prepared_wiki(text: str) -> str:
-    """Return a page in MediaWiki's markup without switches, and with whole headers of tables."""
+    """Return a page in MediaWiki markup without switches and with complete table headers."""
     return fill_headers(_SWITCH.sub("", text))
 
 
 def fill_headers(text: str) -> str:
-    """Return a page in MediaWiki's markup with an empty cell for each place that a header of a table covers."""
+    """Return a page in MediaWiki markup with an empty cell at each position that a table's header cell covers."""
     tables: list[_Table] = []
     lines: list[str] = []
     for line in text.split("\n"):
@@ -359,7 +359,7 @@ def fill_headers(text: str) -> str:
 
 
 def _spans(cell: str) -> tuple[int, int]:
-    """Return how many rows and columns a cell covers; what stands before its first bar are its attributes."""
+    """Return the number of rows and columns that a cell spans; its attributes precede its first bar."""
     attributes, bar, _ = cell.partition("|")
     if not bar or "[[" in attributes or "{{" in attributes:
         return 1, 1

@@ -1,9 +1,9 @@
-"""OpenDocument text, prepared for pandoc, which would lose some of its words and all of its numbers.
+"""OpenDocument text, prepared for pandoc, which would otherwise lose some of its text and all of its numbers.
 
-Pandoc drops text boxes, descriptions of pictures, fields such as dates, bibliographies, words with ruby readings, and
-formulas whose folder is written with a slash at its end. It ignores pages and the paragraph style of titles. Numbers
-of headings and items are computed (OpenDocument 1.3, 16.30, 16.34, 19.880); where that leaves open what continues, and
-what a level above that is missing counts for, LibreOffice's way.
+Pandoc drops text boxes, picture descriptions, fields such as dates, bibliographies, words with ruby readings, and
+formulas whose folder name ends with a slash. It ignores pages and the paragraph style of titles. Numbers of headings
+and items are computed as in OpenDocument 1.3 (16.30, 16.34, 19.880); where the standard does not say what continues a
+list, or what a missing level above counts as, this follows LibreOffice.
 """
 
 import re
@@ -51,20 +51,20 @@ _NAMED = (_STYLE + "style", _TEXT + "list-style", _STYLE + "font-face")
 _VALUE = re.compile(rb'="([^"]*)"')
 _PAGE_BREAK = b"<text:soft-page-break"
 _MAX_PARENTS = 10
-"""Maximum chain of parent styles: a file may name a style as its own ancestor."""
-_UNCOUNTED = "none"  # a level without a number: it has only what stands around one
+"""Maximum length of a chain of parent styles, as a file may name a style as its own ancestor."""
+_UNCOUNTED = "none"  # a level without a number, only with the text around it
 _FORMS = {"1": "", "a": "a", "A": "A", "i": "i", "I": "I", "": _UNCOUNTED}
 _ITEMS = (_TEXT + "list-item", _TEXT + "list-header")
 _PARAGRAPHS = (_TEXT + "p", _TEXT + "h")
 _ID = "{http://www.w3.org/XML/1998/namespace}id"
-_DEEPEST = 10  # levels that a list style has
+_DEEPEST = 10  # number of levels of a list style
 _OUTLINE = ""  # the name of the document's own outline among its lists
 
 
 def parse_odt(data: bytes, options: ParseOptions) -> Parsed:
     """Return an OpenDocument text drawn as Markdown, with its title, authors, dates and language.
 
-    Pages are those of the last save. Headings begin with the numbers that their outline gives them.
+    Pages are those of the last save. Headings begin with the numbers from their outline.
     """
     with open_container(data, options.max_unpacked_bytes) as container:
         metadata = with_iso_dates(open_document_properties(container))
@@ -88,12 +88,11 @@ def prepare_body(
     pictures: Collection[str] = (),
     load: Loader = nowhere,
 ) -> tuple[bytes, str]:
-    """Return `content.xml` with all words where pandoc reads them, and the text of the paragraph styled as title.
+    """Return `content.xml` with all text where pandoc reads it, and the text of the paragraph styled as title.
 
-    `styles` is the root of `styles.xml`, or None: it says how headings and items are numbered. With `comments` each
-    stands below the paragraph that it is about. `pictures` are members of the file: a picture that is none of them is
-    replaced by its description. `load` finds the charts, each of which is a table below its paragraph.
-    """
+    `styles` is the root of `styles.xml`, or None; it determines how headings and items are numbered. With `comments`,
+    each comment is placed below its paragraph. `pictures` are members of the file; any other picture is replaced by its
+    description. `load` finds the charts, each of which becomes a table below its paragraph."""
     root = xml_tree(content)
     for changes in list(root.iter(_TEXT + "tracked-changes")):
         changes.getparent().remove(changes)
@@ -125,13 +124,13 @@ def prepare_body(
 def keep_used_styles(styles: Any, content: bytes) -> None:
     """Remove styles, lists and fonts that `content.xml` does not name; `styles` is the root of `styles.xml`.
 
-    Office programs write a hundred of them, which takes pandoc longer than the text of a small document.
+    Office programs write about a hundred of them, which takes pandoc longer to read than the text of a small document.
     """
     named: dict[str, list[Any]] = {}
     for node in styles.iter(*_NAMED):
         named.setdefault(node.get(_STYLE + "name") or "", []).append(node)
     others = (node for group in styles for node in group if node.tag not in _NAMED)
-    # More than names: any value that is equal to one keeps its style.
+    # Not only names: any attribute value equal to a style's name keeps that style.
     said = [unescape(one.decode()) for one in _VALUE.findall(content)] + _values(others)
     while said:
         said += _values(named.pop(said.pop(), ()))
@@ -140,19 +139,19 @@ def keep_used_styles(styles: Any, content: bytes) -> None:
 
 
 def _values(nodes: Iterable[Any]) -> list[str]:
-    """Return what the attributes of nodes, and of all within them, say."""
+    """Return the attribute values of nodes and of all their descendants."""
     return [value for node in nodes for inner in node.iter() for value in inner.attrib.values()]
 
 
 def _make_span(node: Any, text: str) -> None:
-    """Replace a node's content by a text; what follows the node stays."""
+    """Replace a node's content with a text; what follows the node stays."""
     del node[:]
     node.tag, node.text = _TEXT + "span", text
     node.attrib.clear()
 
 
 def _write_comments(root: Any) -> None:
-    """Insert each comment as a paragraph below the one that it stands in: `Comment by Ann: Too short.`"""
+    """Insert each comment as a paragraph below the one that contains it: `Comment by Ann: Too short.`"""
     for comment in reversed(list(root.iter(_COMMENT))):
         lines = ("".join(line.itertext()).strip() for line in comment.iter(_TEXT + "p"))
         author, said = (comment.findtext(_AUTHOR) or "").strip(), " ".join(filter(None, lines))
@@ -165,7 +164,7 @@ def _write_comments(root: Any) -> None:
 
 
 def _mark_entries(root: Any) -> None:
-    """Mark the paragraphs of lists of contents, their names included."""
+    """Mark the paragraphs of tables of contents, including their titles."""
     for entry in [one for listed in root.iter(*_CONTENTS) for one in listed.iter(_TEXT + "p", _TEXT + "h")]:
         entry.tag = _TEXT + "p"
         mark = etree.Element(_TEXT + "span")
@@ -176,7 +175,7 @@ def _mark_entries(root: Any) -> None:
 
 
 def _say_picture(frame: Any, pictures: Collection[str]) -> None:
-    """Put the description of a picture into its address, or in its place, if that has more than one word."""
+    """Move a picture's description, if it has more than one word, to its address, or put it in the picture's place."""
     about = frame.find(_SVG + "desc")
     about = frame.find(_SVG + "title") if about is None else about
     said = "" if about is None else words_in(about)
@@ -190,13 +189,13 @@ def _say_picture(frame: Any, pictures: Collection[str]) -> None:
 
 
 def _name_formulas(root: Any) -> None:
-    """Name the folders of formulas as pandoc looks for them."""
+    """Write the folder names of formulas as pandoc expects them."""
     for formula in root.iter(_DRAW + "object"):
         formula.set(_HREF, (formula.get(_HREF) or "").rstrip("/"))
 
 
 def _write_charts(root: Any, load: Loader) -> None:
-    """Write the charts of objects below the paragraphs that they stand in, as titles and tables."""
+    """Write the charts of objects below the paragraphs that contain them, as titles and tables."""
     for held in list(root.iter(OBJECT)):
         anchor = next(held.iterancestors(*_PARAGRAPHS), None)
         charts = [*open_charts(held, load)] if anchor is not None else []
@@ -219,17 +218,17 @@ def _insert_charts(anchor: Any, charts: Iterable[Chart]) -> None:
 
 
 def _holding(tag: str, text: str) -> Any:
-    """Return an element that holds a paragraph."""
+    """Return an element that contains a paragraph."""
     holder = etree.Element(tag)
     etree.SubElement(holder, _TEXT + "p").text = text
     return holder
 
 
 def _complete_tables(root: Any) -> None:
-    """Write tables so that pandoc keeps all their words.
+    """Rewrite tables so that pandoc keeps all their text.
 
-    It drops tables within cells: each of their rows becomes an item of a list. It has as many columns as the row of
-    most cells, one that is covered not counted: an empty row of as many cells as the table is wide says how many.
+    Pandoc drops tables within cells, so each of their rows becomes a list item. It gives a table as many columns as the
+    longest row has cells, without covered ones; an empty row as wide as the table sets the right number.
     """
     for table in reversed(list(root.iter(_TABLE + "table"))):
         rows = [row for row in table.iter(_TABLE + "table-row") if next(row.iterancestors(_TABLE + "table")) is table]
@@ -256,7 +255,7 @@ def _columns(cell: Any) -> int:
 
 
 def _move_below(box: Any) -> None:
-    """Put a box's paragraphs below its anchor paragraph; a box anchored to a page stays in place."""
+    """Move a box's paragraphs below its anchor paragraph; a box anchored to a page stays in place."""
     anchor = next(box.iterancestors(_TEXT + "p", _TEXT + "h"), None)
     frame = box.getparent() if box.tag == BOXES[0] else box
     if anchor is None:
@@ -303,7 +302,7 @@ def _styles(name: str | None, parents: dict[str, str | None]) -> Iterator[str]:
 
 @dataclass(frozen=True, slots=True)
 class _NumberedLevel:
-    """How a level is numbered: by which signs, what stands around them, and how many levels are shown."""
+    """How a level is numbered: the numeral format, the text around the number, and how many levels are shown."""
 
     form: str
     prefix: str
@@ -316,7 +315,7 @@ _Levels = Mapping[int, _NumberedLevel]
 
 
 def write_numbers(root: Any, styles: Any) -> None:
-    """Insert its number, between marks, at the beginning of each heading and item; `styles` is that of `styles.xml`."""
+    """Insert each heading's and item's number, between marks, before its text; `styles` is the root of `styles.xml`."""
     lists = dict(_lists(root, styles))
     plain = set(_unnumbered(root))
     listed = set(_number_lists(root, lists))
@@ -334,7 +333,7 @@ def write_numbers(root: Any, styles: Any) -> None:
 def _number_lists(root: Any, lists: Mapping[str, _Levels]) -> Iterator[Any]:
     """Number the items of lists, and yield the paragraphs that have a number.
 
-    A list goes on from the one that it names, or from the one before it if it says so and has the same style.
+    A list continues the list that it names, or the previous one if it says so and has the same style.
     """
     named: dict[str, LevelNumbers] = {}
     before, last = "", LevelNumbers()
@@ -349,12 +348,12 @@ def _number_lists(root: Any, lists: Mapping[str, _Levels]) -> Iterator[Any]:
 
 
 def _number_items(node: Any, level: int, style: str, lists: Mapping[str, _Levels], last: LevelNumbers) -> Iterator[Any]:
-    """Number the items of a list and of those within it, which share the last number of each level."""
+    """Number the items of a list and of its nested lists, which share the last number of each level."""
     style = node.get(_TEXT + "style-name") or style
     levels = lists.get(style, {})
     for item in node.iterchildren(*_ITEMS):
         first = next(item.iterchildren(*_PARAGRAPHS), None)
-        # An item without a paragraph of its own only holds the list of a deeper level.
+        # An item without a paragraph of its own only contains a list at a deeper level.
         if first is not None and item.tag == _ITEMS[0]:
             for above in range(1, level):
                 last.setdefault(above, _start(levels, above))
@@ -370,7 +369,7 @@ def _number_items(node: Any, level: int, style: str, lists: Mapping[str, _Levels
 
 
 def _lists(root: Any, styles: Any) -> Iterator[tuple[str, _Levels]]:
-    """Yield the levels of the outline, and those of lists by their names."""
+    """Yield the levels of the outline, and the levels of lists by their names."""
     for part in (one for one in (styles, root) if one is not None):
         for outline in part.iter(_TEXT + "outline-style"):
             yield _OUTLINE, dict(_levels(outline, "outline-level-style"))
@@ -388,7 +387,7 @@ def _levels(style: Any, name: str) -> Iterator[tuple[int, _NumberedLevel]]:
 
 
 def _unnumbered(root: Any) -> Iterator[str]:
-    """Yield the paragraph styles that take headings out of every list."""
+    """Yield the paragraph styles that remove headings from every list."""
     for style in root.iter(_STYLE + "style"):
         if style.get(_STYLE + "list-style-name") == "":
             yield style.get(_STYLE + "name") or ""
@@ -399,7 +398,7 @@ def _start(levels: _Levels, level: int) -> int:
 
 
 def _label(level: int, levels: _Levels, last: Mapping[int, int]) -> str:
-    """Return the number of the last heading or item of a level."""
+    """Return the number of the last heading or item at a level."""
     own = levels[level]
     above = range(max(1, level - own.shown + 1), level + 1) if own.form != _UNCOUNTED else ()
     counted = [one for one in above if one in levels and levels[one].form != _UNCOUNTED]
@@ -408,7 +407,7 @@ def _label(level: int, levels: _Levels, last: Mapping[int, int]) -> str:
 
 
 def _insert(paragraph: Any, label: str) -> None:
-    """Insert a number, between marks, before the text of a paragraph, if it has any; a heading without one has none."""
+    """Insert a number, between marks, before a paragraph's text if it has any; a heading without a number gets none."""
     if not "".join(paragraph.itertext()).strip() or (not label and paragraph.tag == _TEXT + "h"):
         return
     number = etree.Element(_TEXT + "span")

@@ -1,7 +1,7 @@
-"""RST, Org, LaTeX: reStructuredText, Org and LaTeX, read by pandoc.
+"""RST, Org, LaTeX: reStructuredText, Org and LaTeX as read by pandoc.
 
-Such a document is drawn as Markdown, not kept as written: readers want the meaning of a directive, a macro or a grid
-table, which pandoc knows better than line rules would.
+These documents are drawn as Markdown instead of kept as written: readers need the meaning of a directive, macro or grid
+table, and pandoc interprets these better than rules on lines could.
 """
 
 import re
@@ -28,7 +28,7 @@ _OBJECT = re.compile(
     re.MULTILINE,
 )
 _OPTIONS = re.compile(r"^([ \t]*#\+OPTIONS:.*?)\b(?:H|arch):\w+", re.MULTILINE | re.IGNORECASE)
-# Dates below a headline, which pandoc takes for its own; behind a blank line they are text.
+# Dates below a headline, which pandoc treats as properties of it; after a blank line they are text.
 _PLANNED = re.compile(r"^(\*+ .*\n)(?=[ \t]*(?:DEADLINE|SCHEDULED|CLOSED):)", re.MULTILINE)
 _DEFINED = re.compile(r"^[ \t]*#\+MACRO:[ \t]+(\S+)", re.MULTILINE | re.IGNORECASE)
 _CALL = re.compile(r"\{\{\{([\w-]+)(?:\(((?:[^\n]|\n(?!\n))*?)\))?\}\}\}")
@@ -36,23 +36,23 @@ _ENVIRONMENT = re.compile(r"(?<!\\)%.*|\\(begin|end)\s*\{([\w*]+)\}")
 _VERBATIM = ("verbatim", "lstlisting", "minted", "comment")
 _BACKTRACKED = ("itemize", "enumerate", "tabular", "longtable")
 _MAX_UNCLOSED = 4
-"""Maximum of unclosed lists: each triples pandoc's time, so four cost 81 times as much, which is fine for a short text.
+"""Maximum number of unclosed lists: each triples pandoc's time, so four take 81 times as long, fine for short texts.
 """
 _HEADER = re.compile(r"(?=(?:.+\n)*?Title: *\S)(?:[A-Z][\w-]+: *.*\n(?:[ \t]+\S.*\n)*){3,}\n")
-# A definition directly below the title, which pandoc takes for metadata, like fields.
+# A definition directly below the title, which pandoc reads as metadata, like fields.
 _FIRST_TERM = re.compile(
     r"\A(?:(?:\s*([^\w\s])\1{2,}[ \t]*\n)?[ \t]*\S.*\n([^\w\s])\2{2,}[ \t]*\n)?"
     r"\s*^(?=(?!:|\.\.|[-*+#\d])\S.*\n[ \t]+\S)",
     re.MULTILINE,
 )
-# An invisible block before the definition, so that it is not the first.
+# An invisible block before the definition, so that it is not first.
 _WALL = "\\g<0>.. raw:: nothing\n\n   -\n\n"
 _FIELD = re.compile(r"[A-Z][\w-]+:")
 _FIELD_NAME = re.compile(r"^:([A-Z][\w-]+): *", re.MULTILINE)
 _VERSION = re.compile(
     r"^([ \t]*)\.\. (versionadded|versionchanged|deprecated|versionremoved)::[ \t]*(\S*)[ \t]*(.*)$", re.MULTILINE
 )
-# What is in another file, which is not read: its name stands for it, as pandoc refuses a document that needs it.
+# References to other files, which are not read: their names replace them, as pandoc rejects documents that need them.
 _ELSEWHERE = re.compile(
     r"^([ \t]*)\.\. (?:include|literalinclude)::[ \t]+(\S+).*\n(?:\1[ \t]+:.*\n)*"
     r"|^([ \t]*)\.\. (?:raw::.*|(?:csv-)?table::[ \t]*(.*))\n(?:\3[ \t]+:(?!file|url).*\n)*"
@@ -89,7 +89,7 @@ _LEVELS = ("part", "chapter", "section", "subsection", "subsubsection")
 
 
 def parse_rst(data: bytes, options: ParseOptions) -> Parsed:
-    """Return a reStructuredText document; the field list at its top is metadata."""
+    """Return a reStructuredText document; the field list at its top becomes metadata."""
     found = decode(data)
     text = found.text.replace("\r\n", "\n")
     header = _HEADER.match(text)
@@ -103,7 +103,7 @@ def parse_rst(data: bytes, options: ParseOptions) -> Parsed:
 
 
 def _as_term(found: re.Match[str]) -> str:
-    """Return what a directive documents as a term of the indented lines below it, else as a paragraph."""
+    """Return what a directive documents as a term for the indented lines below it, or else as a paragraph."""
     indented = found.string.startswith((f"{found[1]} ", f"{found[1]}\t"), found.end())
     return f"{found[1]}``{found[2].strip()}``\n" + "\n" * (not indented)
 
@@ -115,13 +115,13 @@ def _named(found: re.Match[str]) -> str:
 
 
 def parse_org(data: bytes, options: ParseOptions) -> Parsed:
-    """Return an Org document; its `#+TITLE` and the like are metadata."""
+    """Return an Org document; `#+TITLE` and similar lines become metadata."""
     found = decode(data)
-    # Otherwise headings below the third level are lists, snake_case has a subscript, and archived parts are left out.
+    # Otherwise headings below level 3 become lists, snake_case gets a subscript, and archived parts are left out.
     text = _PLANNED.sub(r"\1\n", found.text.replace("\r\n", "\n"))
     text = "#+OPTIONS: H:99 ^:nil arch:t\n" + _OPTIONS.sub(r"\1", text)
     known = frozenset(_DEFINED.findall(text))
-    # Of a macro that another file defines, what it is called with.
+    # A call of a macro defined in another file is replaced by its arguments.
     text = _CALL.sub(lambda call: call[0] if call[1] in known else (call[2] or ""), text) if "{{{" in text else text
     load = loader_beside(options.pictures)
     return read_or_keep(text, "org", found, load, partial(read_light_parts, load))
@@ -137,7 +137,7 @@ def parse_latex(data: bytes, options: ParseOptions) -> Parsed:
 
 
 def _in_parts(load: Loader, text: str, reader: str, because: str) -> Parsed:
-    """Return a source that pandoc refuses as a whole, read in parts; raise Rejected if it refuses all of them."""
+    """Return a source that pandoc rejects as a whole, read in parts; raise Rejected if it rejects all of them."""
     tree, raw = read_tex_parts(text, reader)
     said = f"LaTeX in parts, {raw} of them as text" if raw else "LaTeX without its own macros"
     parsed = drawn_document(tree, load=load)
@@ -145,7 +145,7 @@ def _in_parts(load: Loader, text: str, reader: str, because: str) -> Parsed:
 
 
 def _unclosed(text: str) -> int:
-    """Return the number of unclosed lists and tables; for each, pandoc reads the rest three times, then gives up."""
+    """Return the number of unclosed lists and tables; for each, pandoc reads the rest three times and then gives up."""
     held: list[str] = []
     for match in _ENVIRONMENT.finditer(text):
         verb, name = match.groups()
@@ -161,19 +161,19 @@ def _as_fields(header: str) -> str:
     title = header.split("Title:", 1)[1].split("\n", 1)[0].strip()
     fields = "".join(f":{line}\n" if _FIELD.match(line) else f"{line}\n" for line in header.strip().splitlines())
     fields = _FIELD_NAME.sub(r":\1: ", fields)
-    rule = "=" * (2 * len(title))  # wide letters count for two
+    rule = "=" * (2 * len(title))  # wide letters take two columns
     return f"{rule}\n{title}\n{rule}\n\n{fields}\n"
 
 
 def with_sessions(text: str) -> str:
-    """Return a text with its sessions, and the code in Sphinx's directives, as code blocks."""
+    """Return a text with its sessions, and the code in Sphinx directives, as code blocks."""
     if _PROMPT not in text and not _SHOWN.search(text):
         return text
     return "\n".join(_lines(text.split("\n")))
 
 
 def _lines(lines: list[str]) -> Iterator[str]:
-    literal = -1  # indent of the line that introduces the current code block
+    literal = -1  # indentation of the line that introduces the current code block
     session = False
     blank = True
     for line in lines:
@@ -204,10 +204,10 @@ def _language(directive: str, stated: str) -> str:
 
 
 def read_tex_parts(text: str, reader: str) -> tuple[dict[str, Any], int]:
-    """Return the syntax tree of a source, and how many of its parts are raw because pandoc refuses them.
+    """Return a source's syntax tree and how many of its parts are raw because pandoc rejects them.
 
-    Of the preamble, the definitions of theorems and simple macros are kept; a paragraph that is refused with the macros
-    is read without them. Raise Rejected if pandoc refuses every part, or is too slow.
+    From the preamble, the definitions of theorems and simple macros are kept; a paragraph that is rejected with the
+    macros is read without them. Raise Rejected if pandoc rejects every part or is too slow.
     """
     found = _BODY.search(text)
     top, body = (text[: found.start()], found[1]) if found else ("", text)
@@ -222,7 +222,7 @@ def read_tex_parts(text: str, reader: str) -> tuple[dict[str, Any], int]:
 
 
 def _raw(text: str) -> Iterator[Node]:
-    """Yield text that pandoc refuses as raw blocks between its headings."""
+    """Yield text that pandoc rejects as raw blocks between its headings."""
     at = 0
     for heading in _HEADING.finditer(text):
         yield {"t": "RawBlock", "c": ["latex", text[at : heading.start()]]}

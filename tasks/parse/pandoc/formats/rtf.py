@@ -1,8 +1,8 @@
-r"""RTF: rich text by pandoc, which would lose letters, sizes of cells, levels of headings and numbers of items.
+r"""RTF: rich text by pandoc, which would lose letters, cell sizes, heading levels and item numbers.
 
-A letter is a byte, `\'cf`, in the code page of its font, or in the document's if the font names none; or a number,
-`\u1087?`, followed by a replacement for old readers. Pandoc takes every byte for Western European, and each cell of
-several rows or columns for a single one: a mark in each cell takes its size through pandoc. Source: Rich Text Format
+A letter is either a byte, `\'cf`, in the code page of its font, or the document's if the font has none; or a number,
+`\u1087?`, followed by a replacement for old readers. Pandoc reads every byte as Western European, and every cell that
+spans rows or columns as a single one; a mark in each cell carries its size through pandoc. Source: Rich Text Format
 specification 1.9.1, "Character Set", "Unicode RTF", "Table Definitions".
 """
 
@@ -26,7 +26,7 @@ _RTF_DATE = re.compile(rb"\{\\(creatim|revtim)\\yr(\d+)\\mo(\d+)\\dy(\d+)(?:\\hr
 _RTF_NOTE = re.compile(rb"\{\\\*\\footnote\b")  # pandoc skips groups marked as ignorable
 _RTF_SIGN = re.compile(rb"\\([{}\\])")
 _RTF_DELETED = re.compile(rb"\\deleted(?![a-z])")  # tracked deletions; pandoc leaves out hidden text
-_RTF_LOWERED = re.compile(rb"(?<!\\)\\dn(?:[1-9]\d{0,3})?(?![0-9a-z-])")  # pandoc reads `\up`, and not this one
+_RTF_LOWERED = re.compile(rb"(?<!\\)\\dn(?:[1-9]\d{0,3})?(?![0-9a-z-])")  # pandoc reads `\up`, but not this word
 _RTF_STYLE = re.compile(rb"\{\\s(\d{1,4})(?=[\\ ])([^{}]{0,600}?)[ ]([^{}\\;]{1,80});\}")
 _RTF_HEADING = re.compile(r"(?:heading|überschrift|titre|título|titolo|rubrik|kop|заголовок) ?(\d)", re.IGNORECASE)
 _RTF_OUTLINE = re.compile(rb"\\outlinelevel([0-8])")
@@ -42,18 +42,18 @@ _RTF_PAGE = re.compile(rb"(?:\d{1,4}|[ivxlc]{1,6})\s*")
 _RTF_UNSHOWN = re.compile(rb"\{\\\*\\fldinst[^{}]*(?:\{[^{}]*\}[^{}]*)*\}|\\[a-z]+-?\d* ?|[{}]")
 _RTF_CELL = re.compile(rb"(\\cell(?![a-z]))")
 _RTF_LISTED = re.compile(rb"\\(?:ls|ilvl)\d{1,4}(?![0-9]) ?")
-_RTF_ITEM = re.compile(rb"\{\\listtext(?![a-z])([^{}]*)\}")  # what readers that know no lists show before an item
+_RTF_ITEM = re.compile(rb"\{\\listtext(?![a-z])([^{}]*)\}")  # shown before an item by readers without lists
 _RTF_NUMBERED = re.compile(rb"\{\\listtext(?![a-z])(?P<item>[^{}]*)\}(?P<form>(?:\\(?!u-?\d)[a-z]+-?\d* ?|\s){0,60})")
 _RTF_FORM = re.compile(rb"\\(?!u-?\d)[a-z]+-?\d* ?")
 _RTF_TABLE = re.compile(rb"(?<!\\row)(?<!\\row\\pard)\\trowd(?![a-z])")
 _RTF_APART = rb"\\pard\\plain {\\v -}\\par \g<0>"
-"""An unseen paragraph above a table: pandoc moves a list that ends right there to the top of the document."""
+"""A hidden paragraph above a table, without which pandoc moves a list that ends there to the document's top."""
 _RTF_LEADERS = b" .... "
 _RTF_NAMES = {"doccomm": "description", "creatim": "created", "revtim": "modified"}
 _RTF_HEAD = 200_000
-"""Bytes to search for the info group: it follows the tables of fonts and styles, which may be long, but not the text.
+"""Bytes to search for the info group: it comes after the font and style tables, which may be long, before the text.
 """
-_NO_YEAR = 1900  # no file was written by then: the date was never set
+_NO_YEAR = 1900  # no file was written by then, so the date was never set
 _TOKEN = re.compile(
     rb"\\'(?P<byte>[0-9a-fA-F]{2})|(?P<raw>[\x80-\xff]+)|(?P<open>\{)|(?P<close>\})"
     rb"|\\(?P<word>fonttbl|plain|mac|ansicpg|fcharset|deff|info|bin|uc|u|f)(?P<number>-?\d{1,9})?(?![A-Za-z0-9]) ?"
@@ -63,47 +63,47 @@ _INSTEAD = re.compile(rb"\\'[0-9a-fA-F]{2}|\\[A-Za-z]+-?\d* ?|\\[^A-Za-z']|[^{}\
 _WORD = re.compile(rb"\\[A-Za-z]+(?:-?\d+)?\Z")
 _ESCAPED = re.compile(r"[{}\\]")
 _LONGEST_WORD = 40
-"""Bytes before letters that may hold a control word: the specification allows 32 letters, then a number."""
+"""Bytes before letters that may contain a control word: the specification allows 32 letters, then a number."""
 _WESTERN = "cp1252"
 _FONT_WORDS = ("f", "deff", "plain")
-_CHARSETS = {  # of fonts; 1 is the document's own, 2 that of symbols
+_CHARSETS = {  # of fonts; 1 is the document's own, 2 the charset of symbols
     0: _WESTERN, 77: "mac_roman", 128: "cp932", 129: "cp949", 134: "gbk", 136: "cp950", 161: "cp1253", 162: "cp1254",
     163: "cp1258", 177: "cp1255", 178: "cp1256", 186: "cp1257", 204: "cp1251", 222: "cp874", 238: "cp1250",
     254: "cp437", 255: "cp850",
 }  # fmt: skip
 _NO_SECOND = (b"", b"\\", b"{", b"}", b"\r", b"\n")
 _OF_TWO_BYTES = ("cp932", "cp949", "gbk", "cp950")
-# Code pages that Python calls by a name; `\mac`, which has no number, is read as 0.
+# Code pages that Python has under a name; `\mac`, which has no number, is read as 0.
 _PAGES = {0: "mac_roman", 936: "gbk", 10000: "mac_roman", 10007: "mac_cyrillic", 65001: "utf-8"}
 _MAX_INSTEAD = 9
-"""Replacement characters for one number: one or two are usual; a damaged count must not swallow the text."""
-_UNITS = 0x10000  # numbers of UTF-16 code units; those from 32,768 on are written as negative ones
+"""Maximum replacement characters for one number: one or two are usual; a damaged count must not swallow the text."""
+_UNITS = 0x10000  # numbers of UTF-16 code units; from 32,768 on they are written as negative numbers
 _ROW_END = re.compile(rb"(\\row(?![a-z]))")
 _ROW_START = re.compile(rb"\\trowd(?![a-z])")
-_BETWEEN = re.compile(rb"(?:\\(?!par\b)[a-z]+-?\d*|[{}\s])*+")  # what parts two rows of one table: no text
+_BETWEEN = re.compile(rb"(?:\\(?!par\b)[a-z]+-?\d*|[{}\s])*+")  # the parts between two rows of one table, without text
 _INNER_ROW = re.compile(rb"\{\\\*\\nesttableprops(?:[^{}]|\{[^{}]*\})*\}\s*(?:\{\\nonesttables[^{}]*\})?")
-_DEEPER = re.compile(rb"\\itap[2-9](?!\d) ?|\{\\nonesttables[^{}]*\}")  # a table's depth; what older programs show
+_DEEPER = re.compile(rb"\\itap[2-9](?!\d) ?|\{\\nonesttables[^{}]*\}")  # a table's depth; text for older programs
 _AGAIN = re.compile(rb"(?<=; )((?:\\ltrrow|\\rtlrow|[}\s])*)\\trowd(?:(?!\\pard|\\row(?![a-z]))[^{}])*")
-"""The definition of a row that is written again below an inner one, at which pandoc would drop what is above."""
+"""A row definition that is repeated after an inner row, which would make pandoc drop the content above it."""
 _INNER_CELL = re.compile(
     rb"\\nestcell(?![a-z]) ?(?=((?:[\s{}]|\\(?!nestcell)[a-z]+-?\d* ?)*+;)?)"
 )  # the last of a row?
 _INNER_END = re.compile(rb";((?:[\s{}]|\\(?!cell)[a-z]+-?\d*)*+\\cell(?![a-z]))")
 _CELL = re.compile(rb"(\\cell(?![a-z]))")
 _STATED = re.compile(rb"\\(?:(clmrg|clvmrg)|cellx(-?\d{1,6}))(?![a-z0-9])")
-_LEFT, _ABOVE = b"clmrg", b"clvmrg"  # of a cell that goes on the one at its left, or above
-_NEAR = 60  # twips, three points: programs round the ends of cells of one column; columns are further apart
-_SIGN, _END = "\ue014", "\ue015"  # around the size of a cell
+_LEFT, _ABOVE = b"clmrg", b"clvmrg"  # of a cell merged with the one at its left, or above
+_NEAR = 60  # twips, i.e. three points: programs round the cell ends of a column; columns are further apart
+_SIGN, _END = "\ue014", "\ue015"  # around a cell's size
 _MARK = re.compile(f"{_SIGN}(\\d+),(\\d+){_END}")
-_COVERED = (0, 0)  # the size of a cell that goes on another
+_COVERED = (0, 0)  # the size of a cell merged into another
 
 Size = tuple[int, int]  # rows and columns
 
 
 def parse_rtf(data: bytes, _: ParseOptions) -> Parsed:
-    """Return a rich text document drawn as Markdown, with the title, author and dates of its info group.
+    """Return a rich text document drawn as Markdown, with the title, author and dates from its info group.
 
-    Tracked changes count as accepted, as in other formats.
+    Tracked changes are treated as accepted, as in other formats.
     """
     data = with_sizes(with_inner_rows(with_letters(data)))
     metadata = _rtf_metadata(data[:_RTF_HEAD])
@@ -114,19 +114,19 @@ def parse_rtf(data: bytes, _: ParseOptions) -> Parsed:
 
 
 def _numbered(match: re.Match[bytes]) -> bytes:
-    """Return what begins an item, with the number that readers which know no lists show; pandoc counts anew."""
+    """Return an item's beginning with the number shown by readers without lists, because pandoc counts anew."""
     item, form = match["item"], match["form"]
     shown = _RTF_FORM.sub(b"", item).strip().decode("utf-8", "replace")
     if "\\" in shown or not any(map(str.isalnum, shown)):
         return match[0]
     number = f" {NUMBER_MARK}{shown}{NUMBER_END}".encode()
     above = match.string[match.string.rfind(b"\\pard", 0, match.start()) : match.start()]
-    # What pandoc takes for an item is no heading: without its list it is one.
+    # Pandoc does not treat an item as a heading, so the paragraph leaves its list to become one.
     return number + _RTF_LISTED.sub(b"", form) if b"\\outlinelevel" in above else match[0] + number
 
 
 def _with_plain_cells(data: bytes) -> bytes:
-    """Return rich text whose cells have no lists, which pandoc would move to the top, but the signs of their items."""
+    """Return rich text without lists in cells, which pandoc would move to the top, but with the items' markers."""
     if b"\\intbl" not in data or not _RTF_LISTED.search(data):
         return data
     parts = _RTF_CELL.split(data)
@@ -138,21 +138,21 @@ def _with_plain_cells(data: bytes) -> bytes:
 
 
 def _with_leaders(data: bytes) -> bytes:
-    """Return rich text whose lists of contents have leaders between a name and its page, where they have a tab."""
+    """Return rich text with leaders between name and page in tables of contents, where they have a tab."""
     contents = _contents_styles(data)
     if not contents and not _RTF_LEADER.search(data):
         return data
     parts, listed = _RTF_PARTS.split(data), False
     for at in range(2, len(parts), 2):
         begins = _is_listed(parts[at], contents)
-        # Without a new beginning, a paragraph is set like the one before it.
+        # Unless its formatting is reset, a paragraph has the formatting of the previous one.
         listed = begins or (listed and parts[at - 1] == b"\\par" and not _RTF_STYLED.search(parts[at]))
         parts[at] = _led(parts[at]) if listed else parts[at]
     return b"".join(parts)
 
 
 def _contents_styles(data: bytes) -> frozenset[bytes]:
-    """Return the numbers of the styles of lists of contents."""
+    """Return the numbers of the styles for tables of contents."""
     names = ((number, name.decode("utf-8", "replace")) for number, _, name in _RTF_STYLE.findall(data))
     return frozenset(number for number, name in names if _RTF_CONTENTS.fullmatch(name))
 
@@ -163,7 +163,7 @@ def _is_listed(paragraph: bytes, contents: frozenset[bytes]) -> bool:
 
 
 def _led(paragraph: bytes) -> bytes:
-    """Return a paragraph with leaders in place of the tab before its page, if it ends with one."""
+    """Return a paragraph with leaders in place of the tab before its page number, if it ends with one."""
     tabs = list(_RTF_TAB.finditer(paragraph))
     if not tabs or not _RTF_PAGE.fullmatch(_RTF_UNSHOWN.sub(b"", paragraph[tabs[-1].end() :]).strip()):
         return paragraph
@@ -171,7 +171,7 @@ def _led(paragraph: bytes) -> bytes:
 
 
 def _with_levels(data: bytes) -> bytes:
-    """Return rich text whose headings state their level, which pandoc does not take from styles."""
+    """Return rich text whose headings state their level, as pandoc does not take it from styles."""
     levels: dict[bytes, int] = {}
     for number, properties, name in _RTF_STYLE.findall(data):
         outline, heading = _RTF_OUTLINE.search(properties), _RTF_HEADING.fullmatch(name.decode("utf-8", "replace"))
@@ -199,7 +199,7 @@ def _rtf_metadata(head: bytes) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class _Group:
-    """The state of a group: its font, and the number of replacement characters of a number."""
+    """The state of a group: its font, and the number of replacement characters after a number."""
 
     font: int = -1
     instead: int = 1
@@ -220,7 +220,7 @@ def _python_name(page: int) -> str:
 
 
 class _Letters:
-    """A walk over a document's control words; `_fonts` are the code pages of those that name one."""
+    """Walks a document's control words; `_fonts` has the code pages of the fonts that name one."""
 
     def __init__(self, data: bytes) -> None:
         self._data = data
@@ -250,7 +250,7 @@ class _Letters:
         return b"".join(self._parts) + self._data[self._copied :]
 
     def _leave_out(self, start: int, end: int) -> int:
-        """Copy what is before the bytes of a picture, which are no text in any code page; return their end."""
+        """Copy up to the bytes of a picture, which are not text in any code page; return their end."""
         self._parts.append(self._data[self._copied : start])
         self._copied = min(end, len(self._data))
         return self._copied
@@ -259,7 +259,7 @@ class _Letters:
         """Apply a control word."""
         if word == "deff":
             self._default = number
-        if word == "info":  # titles and authors are in the code page of the document, whatever its font
+        if word == "info":  # titles and authors use the document's code page, whatever the font
             self._group = replace(self._group, font=-1)
         if word == "fcharset":
             self._name_charset(number)
@@ -288,19 +288,19 @@ class _Letters:
                 continue
             units += _utf16(decoder.decode(token["raw"] or bytes.fromhex(token["byte"].decode())))
             if page in _OF_TWO_BYTES and decoder.getstate()[0] and self._data[at : at + 1] not in _NO_SECOND:
-                units += _utf16(decoder.decode(self._data[at : at + 1]))  # the second half, an ASCII letter by itself
+                units += _utf16(decoder.decode(self._data[at : at + 1]))  # the second half, an ASCII letter on its own
                 at += 1
         self._replace(start, at, (units + _utf16(decoder.decode(b"", True))).decode("utf-16-le", "replace"))
         return at
 
     def _replace(self, start: int, end: int, text: str) -> None:
-        """Copy what is before a run of letters, then write it; a space keeps it apart from a control word."""
+        """Copy up to a run of letters, then write its text; a space separates it from a control word."""
         gap = b" " if _WORD.search(self._data, max(self._copied, start - _LONGEST_WORD), start) else b""
         self._parts += (self._data[self._copied : start], gap, _ESCAPED.sub(r"\\\g<0>", text).encode())
         self._copied = end
 
     def _after_instead(self, at: int) -> int:
-        """Return the end of the replacement characters of a number."""
+        """Return the end of a number's replacement characters."""
         for _ in range(self._group.instead):
             instead = _INSTEAD.match(self._data, at)
             at = instead.end() if instead else at
@@ -320,7 +320,7 @@ def _utf16(letters: str) -> bytes:
 
 
 class _Row(NamedTuple):
-    """A row: its part of the document, where its cells end in twips, and what is stated of each."""
+    """A row: its part of the document, where its cells end in twips, and the flags of each cell."""
 
     part: int
     ends: list[int]
@@ -328,7 +328,7 @@ class _Row(NamedTuple):
 
 
 def with_inner_rows(data: bytes) -> bytes:
-    """Return rich text whose tables within cells are words with signs between them, since pandoc drops those tables."""
+    """Return rich text with tables within cells, which pandoc drops, as text with separators."""
     if b"\\nestcell" not in data:
         return data
     rows = _DEEPER.sub(b" ", _AGAIN.sub(rb"\1", _INNER_ROW.sub(b"; ", data)))
@@ -336,7 +336,7 @@ def with_inner_rows(data: bytes) -> bytes:
 
 
 def with_sizes(data: bytes) -> bytes:
-    """Return rich text with the size of each cell in the tables that have cells of several rows or columns."""
+    """Return rich text with each cell's size in tables whose cells span several rows or columns."""
     if b"\\cellx" not in data:
         return data
     parts = _ROW_END.split(data)
@@ -349,7 +349,7 @@ def with_sizes(data: bytes) -> bytes:
 
 
 def _tables(parts: list[bytes]) -> Iterator[list[_Row]]:
-    """Yield the rows of each table; `parts` are those of a document between the ends of its rows."""
+    """Yield the rows of each table; `parts` are the parts of a document between the ends of its rows."""
     table: list[_Row] = []
     for at in range(0, len(parts) - 1, 2):
         start = _ROW_START.search(parts[at])
@@ -364,7 +364,7 @@ def _tables(parts: list[bytes]) -> Iterator[list[_Row]]:
 
 
 def _row(part: int, said: bytes) -> _Row | None:
-    """Return a row, None if it does not state where each of its cells ends."""
+    """Return a row, or None if it does not state where each of its cells ends."""
     definition, *cells = _CELL.split(said)
     row = _Row(part, [], [])
     flags = set[bytes]()
@@ -383,7 +383,7 @@ def _sizes(rows: list[_Row]) -> list[list[Size]]:
     """Return the size of each cell of a table, by row."""
     columns = _columns(rows)
     sizes: list[list[Size]] = []
-    above: dict[int, tuple[int, int]] = {}  # the row and the place of a cell, by the column where it begins
+    above: dict[int, tuple[int, int]] = {}  # the row and index of a cell, by the column where it begins
     for number, row in enumerate(rows):
         starts = [0, *(bisect_right(columns, end) for end in row.ends)]
         sizes.append(_joined([max(end - start, 1) for start, end in pairwise(starts)], row.stated))
@@ -404,7 +404,7 @@ def _columns(rows: list[_Row]) -> list[int]:
 
 
 def _joined(widths: list[int], stated: list[set[bytes]]) -> list[Size]:
-    """Return the sizes of a row's cells, by how many columns they are wide; some go on the one at their left."""
+    """Return the sizes of a row's cells from their widths in columns; some are merged with the cell at their left."""
     joined: list[Size] = []
     first = 0
     for at, (width, flags) in enumerate(zip(widths, stated, strict=True)):
@@ -426,7 +426,7 @@ def _marked(part: bytes, sizes: list[Size]) -> bytes:
 
 
 def read_sized(data: bytes) -> dict[str, Any]:
-    """Return pandoc's tree of rich text, with the sizes of cells that `with_sizes` has marked."""
+    """Return pandoc's tree of rich text, with the cell sizes marked by `with_sizes`."""
     tree = read_tree(data, "rtf")
     if _SIGN.encode() not in data:
         return tree
@@ -438,7 +438,7 @@ def read_sized(data: bytes) -> dict[str, Any]:
 
 
 def _of_sizes(cells: list[Any]) -> list[Any]:
-    """Return the cells of a row with their sizes, without those that go on others and those that pandoc adds."""
+    """Return a row's cells with their sizes, without cells merged into others and cells added by pandoc."""
     sized, marked = [], False
     for attributes, side, *_, blocks in cells:
         marks: list[Size] = []
@@ -451,7 +451,7 @@ def _of_sizes(cells: list[Any]) -> list[Any]:
 
 
 def _unmarked(nodes: list[Node], marks: list[Size]) -> Iterator[Node]:
-    """Yield nodes without marks, whose sizes are added to `marks`, and without what held nothing else."""
+    """Yield nodes without marks, adding their sizes to `marks`; nodes with nothing but a mark are left out."""
     for node in nodes:
         known = len(marks)
         content = _plain(node.get("c"), marks)
@@ -462,7 +462,7 @@ def _unmarked(nodes: list[Node], marks: list[Size]) -> Iterator[Node]:
 
 
 def _plain(content: Any, marks: list[Size]) -> Any:
-    """Return what a node holds, without marks."""
+    """Return a node's content without marks."""
     if isinstance(content, str):
         marks += [(int(rows), int(columns)) for rows, columns in _MARK.findall(content)]
         return _MARK.sub("", content)
@@ -473,7 +473,7 @@ def _plain(content: Any, marks: list[Size]) -> Any:
 
 
 def _without_space(nodes: list[Node], marks: list[Size]) -> list[Node]:
-    """Return nodes without marks, and without the space before one at their end."""
+    """Return nodes without marks, and without the space before a mark at their end."""
     known = len(marks)
     plain = [*_unmarked(nodes, marks)]
     return plain[:-1] if len(marks) > known and plain and plain[-1]["t"] == "Space" else plain

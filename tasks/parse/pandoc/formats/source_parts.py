@@ -1,6 +1,6 @@
-"""Source parts: a source that pandoc refuses is read in parts: a fault costs its paragraph, and not the document.
+"""Source parts: reads a source that pandoc rejects in parts, so an error costs its paragraph, not the document.
 
-What pandoc refuses is halved, before the section in its middle or between paragraphs, until the paragraph is found.
+A rejected text is halved, before the section in its middle or between paragraphs, until the paragraph is found.
 """
 
 import re
@@ -17,14 +17,14 @@ from docmill.tasks.parse.pictures.addresses import Loader
 
 _PARAGRAPH = re.compile(r"\n(?=[ \t]*\n)")
 _MAX_CALLS = 60
-"""Runs of pandoc for one source, each of a tenth of a second and more: ten faults in a thousand paragraphs take as
-many. What is still refused by then is kept as raw text."""
+"""Maximum pandoc runs for one source, each of which takes a tenth of a second or more: ten errors in a thousand
+paragraphs take this many. Parts that are still rejected by then are kept as raw text."""
 _TITLE = re.compile(
     r"(?:(?<=\n\n)|\A)(?=(?:([^\w\s])\1{2,}[ \t]*\n)?([ \t]?\S.*)\n([^\w\s])\3{2,}[ \t]*$)", re.MULTILINE
 )
-"""A title of reStructuredText, by the line below it, and above it."""
+"""A reStructuredText title, found by the line below it and, if present, above it."""
 _SILENT = re.compile(r"^\.\. (?:_[^:\n]+: +\S.*|\|[^|\n]+\| +(?:replace|unicode):: .*)$", re.MULTILINE)
-"""Addresses and abbreviations of reStructuredText, to which any part may refer."""
+"""reStructuredText targets and substitutions, to which any part may refer."""
 _SECTIONS = {
     "rst": _TITLE,
     "org": re.compile(r"^(?=\*+ )", re.MULTILINE),
@@ -36,9 +36,9 @@ Reading = Callable[[str], dict[str, Any]]
 
 
 class RefusedParts(NamedTuple):
-    """How the parts of a source are read: where its sections begin, and in which ways, of which the first is best.
+    """How to read the parts of a source: where its sections begin, and the ways to read them, best first.
 
-    `raw` returns the blocks of a paragraph that is refused in all of them.
+    `raw` returns the blocks of a paragraph that is rejected in all ways.
     """
 
     sections: re.Pattern[str]
@@ -47,7 +47,7 @@ class RefusedParts(NamedTuple):
 
 
 def read_light_parts(load: Loader, text: str, reader: str, because: str) -> Parsed:
-    """Return a source in light markup that pandoc refuses as a whole; raise Rejected if it refuses all of its parts."""
+    """Return a source in light markup that pandoc rejects as a whole; raise Rejected if it rejects all of its parts."""
     head, blocks = _head(text) if reader == "rst" else ("", 0)
 
     def read(part: str) -> dict[str, Any]:
@@ -62,9 +62,9 @@ def read_light_parts(load: Loader, text: str, reader: str, because: str) -> Pars
 
 
 def _head(text: str) -> tuple[str, int]:
-    """Return what each part of a source in reStructuredText needs above it, and how many blocks that makes.
+    """Return what each part of a reStructuredText source needs above it, and how many blocks that makes.
 
-    The order in which titles of each look occur tells their levels, and a first one alone is the title of all.
+    The order in which title styles occur determines their levels, and a single first title is the document's title.
     """
     looks = dict.fromkeys((over, under) for over, _, under in _TITLE.findall(text))
     titles = (f"{over * 3}\nx\n{under * 3}\n\n".lstrip("\n") for over, under in looks)
@@ -72,9 +72,9 @@ def _head(text: str) -> tuple[str, int]:
 
 
 def read_parts(text: str, parts: RefusedParts) -> tuple[dict[str, Any], int]:
-    """Return the syntax tree of a source, and how many of its parts are raw because pandoc refuses them.
+    """Return a source's syntax tree and how many of its parts are raw because pandoc rejects them.
 
-    Raise Rejected if pandoc refuses every part, or is too slow.
+    Raise Rejected if pandoc rejects every part or is too slow.
     """
     reading = _PartReading(parts)
     blocks = reading.blocks(text)
@@ -84,7 +84,7 @@ def read_parts(text: str, parts: RefusedParts) -> tuple[dict[str, Any], int]:
 
 
 class _PartReading:
-    """Halves what pandoc refuses until it finds the paragraph; `raw` counts these, `read` the other parts."""
+    """Halves rejected text until it finds the paragraph; `raw` counts rejected paragraphs, `read` the other parts."""
 
     def __init__(self, parts: RefusedParts) -> None:
         self._parts = parts
@@ -106,7 +106,7 @@ class _PartReading:
         return [block for half in halves for block in self.blocks(half)]
 
     def _alone(self, text: str, others: Sequence[Reading]) -> list[Node]:
-        """Return the blocks of a paragraph that is refused: as it is read in another way, or raw."""
+        """Return the blocks of a rejected paragraph, read in another way or raw."""
         for way in others:
             if self._calls < _MAX_CALLS and (blocks := self._tried(way, text)) is not None:
                 return blocks
@@ -129,7 +129,7 @@ class _PartReading:
 
 
 def _halves(text: str, sections: re.Pattern[str]) -> tuple[str, ...]:
-    """Return the two halves of a text, cut before the section in its middle, else between paragraphs; () of one."""
+    """Return the two halves of a text, cut before the section in its middle or else between paragraphs; () for one."""
     for pattern in (sections, _PARAGRAPH):
         cuts = [match.start() for match in pattern.finditer(text) if text[: match.start()].strip()]
         if cuts:
