@@ -24,9 +24,12 @@ def test_a_signal_in_the_midst_of_a_start_ends_the_program_and_no_other(warm_pro
     command = [str(warm_programs / "python"), "-c", "import time; time.sleep(600)"]
     for number in range(20):
         with subprocess.Popen(command) as program:
-            time.sleep(number / 1000)
+            time.sleep(number / 400)  # from before its client runs until after it has asked
             program.terminate()
-            assert program.wait(60) == -signal.SIGTERM
+            try:
+                assert program.wait(60) == -signal.SIGTERM
+            finally:
+                program.kill()
 
 
 def test_a_program_starts_in_a_folder_that_is_gone(warm_programs: Path, tmp_path: Path) -> None:

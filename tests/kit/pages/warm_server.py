@@ -110,8 +110,8 @@ def _asked(connection: socket.socket) -> tuple[dict[str, Any] | None, list[int]]
     files: list[int] = []
     with contextlib.suppress(ConnectionError, EOFError, ValueError):
         size, files, _, _ = socket.recv_fds(connection, 4, _MOST_OPEN)
-        with connection.makefile("rb") as stream:
-            return marshal.loads(stream.read(int.from_bytes(size, "big"))), files
+        # No more than that: the byte of a signal may follow at once.
+        return marshal.loads(connection.recv(int.from_bytes(size, "big"), socket.MSG_WAITALL)), files
     return None, files
 
 
