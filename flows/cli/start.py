@@ -28,6 +28,9 @@ def main() -> None:
         signal.signal(signal.SIGINT, signal.SIG_DFL)
     _hasten()
     from docmill.flows.cli.program import loaded
+    from docmill.flows.cli.terminal.output_streams import outlive_readers
+
+    outlive_readers()
 
     run = loaded()
     signal.signal(signal.SIGINT, before)

@@ -4,8 +4,8 @@ from docmill.flows.cli.terminal.exit_statuses import STATUSES, STATUSES_OF
 from tests.kit.making.reference.markdown import code, entries, page, prose
 
 HEAD = """\
-A script can continue after `docmill ingest docs && …`, and a scheduler can distinguish a run that needs attention
-(3, 4) from one that failed (1)."""
+A script can continue after `docmill ingest docs && …`, and a scheduler can tell a run that needs attention (3, 4) from
+one that failed (1). A reader that leaves early, as in `docmill list | head`, changes no status."""
 MORE = "For some commands, a status has a more exact meaning:"
 PYTHON = """\
 In Python, `Report.exit_status` is the status of `docmill ingest`; an [exception](errors.md) takes the place of 1."""
