@@ -42,7 +42,7 @@ def in_words(errors: Iterable[Mapping[str, Any]]) -> str:
         place, kind = _place(error["loc"]), error["type"]
         values = {**error.get("ctx", {}), "place": place}
         if right := _RIGHT.get(kind):
-            rights.setdefault((place, _shown(error["input"])), []).append(right.format(**values))
+            rights.setdefault((place, shown(error["input"])), []).append(right.format(**values))
         elif whole := _WHOLE.get(kind):
             found.append(whole.format(**{**values, "length": len(str(error["input"]))}))
         else:
@@ -58,6 +58,7 @@ def _place(place: tuple[int | str, ...]) -> str:
     return str(place[1]) if len(place) > 1 else f"the {place[0]} of the request"
 
 
-def _shown(value: Any) -> str:
-    shown = repr(value)
-    return shown if len(shown) <= _LONGEST else f"{shown[:_LONGEST]}…"
+def shown(value: Any) -> str:
+    """Return a value as an error shows it: cut if it is long."""
+    text = repr(value)
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"

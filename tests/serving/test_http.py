@@ -196,8 +196,13 @@ def test_sql_status_snapshots_and_diff(client: httpx.Client, bench: Workbench) -
         ("POST", "/sql", {"query": "SELECT * FROM read_text('/etc/passwd')"}, 400, "no files"),
         ("POST", "/sql", {"query": "SELECT count(*) FROM range(99999999999)", "seconds": 0.2}, 400, "was stopped"),
         ("GET", "/diff/1/9", None, 404, "no snapshot 9"),
-        ("GET", "/nowhere", None, 404, "Not Found"),
-        ("GET", "/search", None, 405, "Method Not Allowed"),
+        ("GET", "/nowhere", None, 404, "there is no path '/nowhere'; /openapi.json lists the paths"),
+        ("GET", "/page/nowhere.js", None, 404, "there is no path '/page/nowhere.js'"),
+        ("GET", "/status/", None, 404, "there is no path '/status/'"),
+        ("GET", f"/{'x' * 200}", None, 404, "xxx…;"),
+        ("GET", "/search", None, 405, "/search takes OPTIONS, POST, got GET"),
+        ("DELETE", "/judgements", None, 405, "/judgements takes GET, HEAD, OPTIONS, POST, got DELETE"),
+        ("POST", "/", None, 405, "/ takes GET, HEAD, OPTIONS, got POST"),
     ],
 )
 def test_a_wrong_request_is_explained(
@@ -208,6 +213,17 @@ def test_a_wrong_request_is_explained(
     quiet = client.request(method, path, json=body, headers={"Docmill-Page": "1"})
     assert quiet.status_code == 200
     assert (quiet.json()["error"]["status"], said in quiet.json()["error"]["message"]) == (status, True)
+
+
+@pytest.mark.parametrize("path", ["/healthz", "/status", "/documents/git.md", "/", "/openapi.json", "/page/page.css"])
+def test_a_path_that_takes_get_takes_head_and_names_its_methods(client: httpx.Client, path: str) -> None:
+    whole, head = client.get(path), client.head(path)
+    assert (head.status_code, head.content) == (200, b"")
+    assert {"content-type", "content-length"} <= head.headers.keys()
+    assert head.headers["content-length"] == str(len(whole.content))
+    asked = client.options(path)
+    assert (asked.status_code, asked.content, asked.headers["allow"]) == (204, b"", "GET, HEAD, OPTIONS")
+    assert client.options("/nowhere").status_code == 404
 
 
 @pytest.mark.parametrize(

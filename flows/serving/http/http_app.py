@@ -2,20 +2,22 @@
 
 import asyncio
 import threading
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
+from http import HTTPStatus
 from importlib.metadata import version
 
 from fastapi import Depends, FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.middleware.cors import CORSMiddleware
 from starlette.exceptions import HTTPException
+from starlette.routing import BaseRoute, Match, Mount, Route
 
 from docmill.flows.config.settings import Settings
 from docmill.flows.serving.access import Access
 from docmill.flows.serving.answers import Searching
 from docmill.flows.serving.audit import AuditLog
-from docmill.flows.serving.guard import OPEN, App, Guard, error_of
+from docmill.flows.serving.guard import OPEN, App, Guard, Receive, Scope, Send, error_of
 from docmill.flows.serving.http.http_routes import HttpRoutes
 from docmill.flows.serving.http.metrics import CountingApp, Metrics
 from docmill.flows.serving.json_response import as_json
@@ -25,7 +27,7 @@ from docmill.flows.serving.page.answers_ahead import AnswersAhead
 from docmill.flows.serving.page.page_files import PATH, PageFiles, index, is_page
 from docmill.flows.serving.page.page_routes import PageRoutes
 from docmill.flows.serving.query_notes import QueryNotes
-from docmill.flows.serving.request_errors import in_words
+from docmill.flows.serving.request_errors import in_words, shown
 from docmill.storage.errors import DocmillError, QueryError, Transient
 
 LOOK_S = 0.5
@@ -64,13 +66,15 @@ def http_app(
         lifespan=lambda _: _looking(stores, page.ahead, searching.notes, adding),
         redoc_url=None,
         docs_url=None,  # its page loads scripts from the internet
+        redirect_slashes=False,
     )
     routers = [HttpRoutes(stores, searching, metrics, judging).router(), page.router()]
-    for router in [*routers, adding.router()] if adding is not None else routers:
+    routers += [adding.router()] if adding is not None else []
+    for router in routers:
         app.include_router(router, dependencies=[Depends(_check_names)])
     app.add_api_route("/", index, methods=["GET"], include_in_schema=False)
     app.mount(PATH, PageFiles())
-    _add_errors(app, stores)
+    _add_errors(app, stores, [route for one in (*routers, app) for route in one.routes])
     if access.origins:
         app.add_middleware(
             CORSMiddleware,
@@ -78,7 +82,7 @@ def http_app(
             allow_methods=["GET", "POST"],
             allow_headers=["Authorization", "Content-Type"],
         )
-    counted = CountingApp(app, metrics, audit)
+    counted = _HeadsToo(CountingApp(app, metrics, audit))
     return Guard(counted, access, tokenless=lambda path: path == OPEN or is_page(path))
 
 
@@ -127,7 +131,7 @@ async def _check_names(request: Request) -> None:
         )
 
 
-def _add_errors(app: FastAPI, stores: OpenStores) -> None:
+def _add_errors(app: FastAPI, stores: OpenStores, routes: Sequence[BaseRoute]) -> None:
     """Have errors told in the form of the command line, without the folders of this machine."""
 
     def told(request: Request, kind: str, message: str, status: int, retry: bool = False) -> Response:
@@ -144,14 +148,49 @@ def _add_errors(app: FastAPI, stores: OpenStores) -> None:
 
     @app.exception_handler(HTTPException)
     async def unknown(request: Request, error: HTTPException) -> Response:
-        answer = told(request, "UsageError", str(error.detail), error.status_code)
-        answer.headers.update(error.headers or {})
+        if error.status_code == HTTPStatus.METHOD_NOT_ALLOWED:
+            return other_method(request)
+        is_bare = error.detail == HTTPStatus(error.status_code).phrase
+        message = (
+            f"there is no path {shown(request.url.path)}; /openapi.json lists the paths" if is_bare else error.detail
+        )
+        return told(request, "UsageError", str(message), error.status_code)
+
+    def other_method(request: Request) -> Response:
+        """Return which methods a path takes: as an answer to OPTIONS, and else as an error."""
+        taken = _methods_of(routes, request)
+        if request.method == "OPTIONS":
+            answer = Response(status_code=HTTPStatus.NO_CONTENT)
+        else:
+            message = f"{request.url.path} takes {', '.join(taken)}, got {request.method}"
+            answer = told(request, "UsageError", message, HTTPStatus.METHOD_NOT_ALLOWED)
+        answer.headers["Allow"] = ", ".join(taken)
         return answer
 
     @app.exception_handler(Exception)
     async def unforeseen(request: Request, error: Exception) -> Response:
         # Its words may hold anything; the log has them.
         return told(request, type(error).__name__, "the server has a fault; its log says more", _FAULT)
+
+
+def _methods_of(routes: Sequence[BaseRoute], request: Request) -> list[str]:
+    """Return the methods that a path takes; the files of the page are to be read."""
+    scope = {**request.scope, "root_path": request.scope.get("app_root_path", "")}  # as before a mount took it
+    there = [one for one in routes if isinstance(one, Route | Mount) and one.matches(scope)[0] is not Match.NONE]
+    named = {method for one in there for method in (one.methods or () if isinstance(one, Route) else ("GET",))}
+    return sorted({*named, "OPTIONS", *(("HEAD",) if "GET" in named else ())})
+
+
+class _HeadsToo:
+    """An ASGI application around another, which takes HEAD where that takes GET; the server sends no body then."""
+
+    def __init__(self, app: App) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Hand a request on."""
+        is_head = scope["type"] == "http" and scope["method"] == "HEAD"
+        await self._app({**scope, "method": "GET"} if is_head else scope, receive, send)
 
 
 def _status_of(error: DocmillError) -> int:
