@@ -25,6 +25,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from docmill.moved import MovedModules
+from docmill.storage.argument_types import checked
 from docmill.storage.process.no_telemetry import switch_telemetry_off
 
 if TYPE_CHECKING:
@@ -96,6 +97,7 @@ _HOMES = {
 }
 
 
+@checked
 def ingest(
     sources: str | Path | Sequence[str | Path] = (),
     *,
@@ -149,6 +151,7 @@ def ingest(
     return start_run(loaded, _listed(sources), RunOptions(False, allow_delete, retry, refresh_contexts), progress)
 
 
+@checked
 def plan(
     sources: str | Path | Sequence[str | Path] = (),
     *,

@@ -17,7 +17,7 @@ from secrets import token_hex
 
 import pyarrow as pa
 
-from docmill.storage.errors import StoreError, Transient
+from docmill.storage.errors import QueryError, StoreError, Transient
 from docmill.storage.files import explain_full_disk, flocked, put_if_absent, remove, write_whole
 from docmill.storage.keys import key_of
 from docmill.storage.snapshots.history import row_files
@@ -68,12 +68,19 @@ _KINDS |= {name: pa.bool_() for name in ("filtered", "restricted")}
 FILES = row_files.RowFiles("queries", LoggedQuery, **_KINDS)
 
 
+_MOST_DAYS = 36_500  # a century, as in the settings: a date that far back can still be computed
+
+
 @dataclass(frozen=True, slots=True)
 class LogBounds:
     """How long logged queries are kept, in days, and how many at most."""
 
     days: float = 90.0
     most: int = 100_000
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.days <= _MOST_DAYS:
+            raise QueryError(f"keep_days must be in [0, {_MOST_DAYS}], got {self.days}")
 
 
 def now() -> str:

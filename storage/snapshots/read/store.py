@@ -10,6 +10,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from docmill.storage.access.principals import check_principals
+from docmill.storage.argument_types import checked, checked_methods
 from docmill.storage.process.computed_once import computed_once
 from docmill.storage.remote.mirror.open_folder import open_folder
 from docmill.storage.search.keywords.analysis.analyser import telling_words
@@ -22,7 +23,6 @@ from docmill.storage.search.rank.candidates.search_options import (
     SearchArguments,
     SearchOptions,
     check_query,
-    check_several,
     check_text,
     check_where,
     options_of,
@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from docmill.storage.snapshots.read.stores_by_principal import NarrowedStores
 
 
+@checked
 def open_store(path: str | Path, at: int | str | None = None, *, principals: Iterable[str] | None = None) -> "Store":
     """Open one snapshot of a store for reading.
 
@@ -103,6 +104,7 @@ _FACET_HITS = 100
 """Hits of a query whose values are counted: every query ranks all chunks, and further down they answer nothing."""
 
 
+@checked_methods
 class Store(StoreFeedback):
     """One open snapshot of a store; `open_store` makes it.
 
@@ -229,7 +231,6 @@ class Store(StoreFeedback):
         """
         if principals is not None:
             return self.seen_by(principals).search_all(texts, k, mode, where, rewrite=rewrite, **how)
-        check_several(texts, "texts")
         options = options_of(k, mode, where, how)
         for text in texts:
             check_query(text)

@@ -14,7 +14,7 @@ from docmill.storage.errors import QueryError
 from docmill.storage.keys import document_key
 from docmill.storage.process.computed_once import computed_once
 from docmill.storage.schema import ChunkRow, DocumentRow, KeptPicture
-from docmill.storage.search.rank.candidates.search_options import check_count, check_several, check_text, check_where
+from docmill.storage.search.rank.candidates.search_options import check_count, check_text, check_where
 from docmill.storage.search.rank.candidates.snapshot_sources import SnapshotReader
 from docmill.storage.snapshots.artifacts.packs import picture_of
 from docmill.storage.snapshots.history.folder import StoredSnapshot
@@ -252,7 +252,6 @@ class StoredDocuments:
             >>> store.chunks([hit.chunk_id])[hit.chunk_id].uri
             'git.md'
         """
-        check_several(ids, "ids")
         return self._sources.rows([key for key in ids if _ID.fullmatch(key)])
 
     def neighbours(self, chunk_id: str, before: int = 1, after: int = 1) -> list[ChunkRow]:

@@ -179,12 +179,6 @@ def check_query(text: str) -> None:
         raise QueryError(f"the query has {len(text):,} characters, the limit is {LONGEST_QUERY:,}; shorten it")
 
 
-def check_several(texts: Sequence[str], what: str) -> None:
-    """Raise `QueryError` for one text, whose letters would be taken for texts."""
-    if isinstance(texts, str):
-        raise QueryError(f'{what} must be a list such as ["{texts}"], got the text {texts!r}')
-
-
 def check_count(value: object, what: str, least: int) -> None:
     """Raise `QueryError` for what is no whole number, or too small. Numpy's integers, which are no `int`, are right."""
     if not isinstance(value, Integral) or int(value) < least:
