@@ -62,6 +62,13 @@ def explain_full_disk(root: Path) -> Iterator[None]:
         raise Transient(f"{root}: {reason}; everything committed is intact: free some space and run again") from error
 
 
+def unwritable(path: Path, error: OSError) -> StoreError:
+    """Return the failure of a file or folder that cannot be made; `error` names what a person did not ask for."""
+    is_below_file = isinstance(error, FileExistsError | NotADirectoryError)
+    reason = "a folder above it is a file" if is_below_file else os.strerror(error.errno or errno.EIO)
+    return StoreError(f"{path} cannot be written: {reason}; name another folder")
+
+
 def check_room(root: Path) -> None:
     """Raise `OSError`, with the number of a full disk, unless the least that a run writes fits into the store."""
     with temporary(root) as draft, draft.open("wb") as file:

@@ -19,7 +19,7 @@ from pathlib import Path
 
 from docmill.storage.errors import Locked, StoreError
 from docmill.storage.failpoints import boundary
-from docmill.storage.files import FULL, OWNER_ONLY, UNSUPPORTED, take_lock, temporary
+from docmill.storage.files import FULL, OWNER_ONLY, UNSUPPORTED, take_lock, temporary, unwritable
 
 WAIT = "wait for it with --wait SECONDS (in Python: the setting wait_s)"
 TAKEN = "{root} cannot be a store: a file stands where a folder should be; choose another name"
@@ -69,11 +69,12 @@ def _open(root: Path) -> int:
     except (FileExistsError, NotADirectoryError):
         raise StoreError(TAKEN.format(root=root)) from None
     except OSError as error:
-        if error.errno not in (errno.EROFS, errno.EACCES, errno.EPERM):
+        if error.errno in FULL:
             raise
-        reason = os.strerror(error.errno)
-        can = "it can be read: search, sql, verify" if root.is_dir() else "name another folder"
-        raise StoreError(f"{root} cannot be written: {reason}; {can}") from None
+        if root.is_dir():
+            reason = os.strerror(error.errno or errno.EIO)
+            raise StoreError(f"{root} cannot be written: {reason}; it can be read: search, sql, verify") from None
+        raise unwritable(root, error) from None
 
 
 def _acquire(handle: int, root: Path, name: str, deadline: float) -> None:

@@ -7,18 +7,23 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from docmill.storage.errors import Locked
-from docmill.storage.files import take_lock
+from docmill.storage.files import FULL, take_lock, unwritable
 
 
 @contextmanager
 def claim(path: Path) -> Iterator[None]:
     """Hold the name of a file or folder, whose parent is created if missing; raise `Locked` if an export has it.
 
-    The kernel gives the name back when the process ends.
+    The kernel gives the name back when the process ends. Raises `StoreError` if the folder takes no files.
     """
-    path.parent.mkdir(parents=True, exist_ok=True)
     lock = path.with_name(f".{path.name}.lock")
-    handle = os.open(lock, os.O_RDWR | os.O_CREAT, 0o644)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        handle = os.open(lock, os.O_RDWR | os.O_CREAT, 0o644)
+    except OSError as error:
+        if error.errno in FULL:
+            raise
+        raise unwritable(path, error) from None
     try:
         _take(handle, lock, path)
         try:

@@ -1,13 +1,16 @@
 """Output: results go to standard output, everything else to standard error."""
 
+import errno
 import os
 import re
 import sys
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from decimal import Decimal
 from itertools import accumulate
 from pathlib import Path
+from tempfile import TemporaryFile
 from typing import Annotated, Any
 
 import typer
@@ -47,20 +50,34 @@ def may_write(path: Path | None) -> Path | None:
     """Return the path of a file to write; refuse it before the work for it has begun if it cannot be written."""
     if path is None or ADDRESS.match(str(path)):  # which the command refuses in other words
         return path
-    if path.is_dir() or not os.access(path if path.exists() else path.parent, os.W_OK):
-        raise typer.BadParameter(f"{path} cannot be written; name a file in a folder that is there and yours")
+    if path.is_dir() or not (os.access(path, os.W_OK) if _stays(path) else _takes_files(path.absolute().parent)):
+        raise typer.BadParameter(
+            f"{path} cannot be written; name a file in a folder that exists and that you may write to"
+        )
     return path
 
 
-def write_output(path: Path, data: bytes) -> None:
-    """Write a file that a person has named: whole, and for its user alone.
+def _stays(path: Path) -> bool:
+    """Return whether a path is written to, and not replaced: a link or a device, such as /dev/stdout."""
+    return path.is_symlink() or (path.exists() and not path.is_file())
 
-    A link or a device, such as /dev/stdout, stays what it is.
-    """
+
+def _takes_files(folder: Path) -> bool:
+    """Return whether a file can be made in a folder; its mode does not tell, such as in /proc."""
+    try:
+        with TemporaryFile(dir=folder):
+            return True
+    except OSError as error:
+        return error.errno in (errno.ENOSPC, errno.EDQUOT)  # which may have room again, and is told in other words
+
+
+def write_output(path: Path, data: bytes) -> None:
+    """Write a file that a person has named: whole, and for its user alone. A link or a device stays what it is."""
     from docmill.storage.files import write_whole
 
-    if path.is_symlink() or (path.exists() and not path.is_file()):
-        path.write_bytes(data)
+    if _stays(path):
+        with suppress(BrokenPipeError):  # /dev/stdout whose reader has left
+            path.write_bytes(data)
     else:
         write_whole(path.absolute(), data, closed=True)
 

@@ -11,6 +11,7 @@ from docmill.flows.cli.app import app
 from docmill.storage.errors import ConfigError, SourceError
 from docmill.storage.snapshots.read.store import open_store
 from docmill.tasks.sources.discover import open_source
+from tests.kit.workbench import MakeBench
 
 
 def call(*arguments: str) -> Result:
@@ -102,6 +103,25 @@ def test_an_address_that_nothing_reads_is_told_so(address: str, said: str) -> No
     assert said in call("status", "--store", address).stderr
     assert said in call("ingest", address, "--store", "s", "--engine", "local").stderr
     assert not list(Path().iterdir())
+
+
+@pytest.mark.parametrize(
+    "command",
+    ["export {}/x.parquet", "export parquet:{}/x", "explain mill.md --html {}/x.html",
+     "sql SELECT(1) --output {}/x.csv", "ingest mill.md --store {}/x", "report --html {}/x"],
+)  # fmt: skip
+@pytest.mark.parametrize("folder_name", ["/proc", "mill.md"])
+def test_what_cannot_be_written_is_told_by_the_name_that_was_given(
+    make_bench: MakeBench, folder: Path, command: str, folder_name: str
+) -> None:
+    if not Path(folder_name).exists() and folder_name == "/proc":
+        pytest.skip("needs /proc")
+    (folder / "mill.md").write_text("# Mill\n")
+    (folder / "store").symlink_to(make_bench({"mill.md": "# Mill\n"}).root)
+    stderr = call(*command.format(folder_name).split()).stderr
+    assert f"{folder_name}/x" in stderr
+    assert "cannot be " in stderr
+    assert not {word for word in stderr.split() if ".tmp-" in word or ".lock" in word}
 
 
 def said(*arguments: str) -> str:
