@@ -1,6 +1,6 @@
-"""Pandoc program: one process that reads document after document, as its start takes longer than most documents do.
+"""Pandoc program: one process reads document after document, as starting it takes longer than reading most documents.
 
-It runs a loop in pandoc's own Lua; its Haskell heap has its own limit, and it inherits those of the worker. Each
+It runs a loop in pandoc's own Lua; its Haskell heap has its own limit, and it inherits the worker's limits. Each
 document is read in pandoc's sandbox: no file or URL that it names is opened.
 """
 
@@ -20,12 +20,12 @@ from docmill.storage.errors import Rejected
 _HEAP_MB = 1024
 """Megabytes of pandoc's heap: with less, large valid documents fail; with more, a few workers fill a machine."""
 _MAX_OUTPUT = 400_000_000
-"""Bytes of a tree: as Python objects, it takes several times as much memory."""
-_TIMEOUT_S, _TIMEOUT_S_PER_MB, _MAX_TIMEOUT_S = 20.0, 60.0, 100.0  # valid documents take about 5 s a megabyte
-_HEAP_EXHAUSTED = 251  # the exit status of programs by GHC
+"""Maximum bytes of a tree: as Python objects, it takes several times as much memory."""
+_TIMEOUT_S, _TIMEOUT_S_PER_MB, _MAX_TIMEOUT_S = 20.0, 60.0, 100.0  # valid documents take about 5 s per megabyte
+_HEAP_EXHAUSTED = 251  # the exit status of programs compiled with GHC
 _MAX_MESSAGE = 200  # characters: pandoc names the position first, then repeats the lines around it
 _MEGABYTE = 1e6  # bytes
-_CONTAINERS = ("docx", "odt", "epub")  # whose bytes are no text
+_CONTAINERS = ("docx", "odt", "epub")  # whose bytes are not text
 _TAB = 4  # columns
 _BLANKS = ("Space", "SoftBreak", "LineBreak")
 _LOOP = """
@@ -40,11 +40,11 @@ while true do
   io.flush()
 end
 """
-"""A line names the reader and the bytes that follow it; the answer's line the status, 0 for a tree, and its bytes. The
-empty table asks for the sandbox: it lists the files that a document may read."""
+"""A line gives the reader and the number of bytes that follow; the answer's line gives the status, 0 for a tree, and
+its number of bytes. The empty table requests the sandbox: it lists the files that a document may read."""
 _MOST = 500
-"""Documents that one process reads: what Haskell keeps of them is bounded, but nobody has to trust in that."""
-_LAST_WORDS_S = 5.0  # in which a process that closed its pipes ends
+"""Maximum documents per process: Haskell limits what it keeps of them, but docmill does not rely on that."""
+_LAST_WORDS_S = 5.0  # for a process that closed its pipes to end
 _TIMED_OUT, _TOO_LONG = -1000, -1001  # statuses that no process ends with
 
 
@@ -69,7 +69,7 @@ def read_tree(data: bytes, reader: str) -> dict[str, Any]:
 
 
 def _as_typed(data: bytes) -> bytes:
-    """Return text with the ends of lines and the blanks that pandoc's readers count on; its program makes them, too."""
+    """Return text with the line ends and spaces that pandoc's readers expect, as pandoc's program does."""
     if b"\t" not in data and b"\r" not in data:
         return data
     text = data.decode("utf-8", "surrogateescape").replace("\r\n", "\n").expandtabs(_TAB)
@@ -77,7 +77,7 @@ def _as_typed(data: bytes) -> bytes:
 
 
 def load_tree(written: bytes) -> dict[str, Any]:
-    """Return a syntax tree that shares one node among equal words and spaces: a quarter of the memory."""
+    """Return a syntax tree that shares one node among equal words and spaces, which takes a quarter of the memory."""
     words: dict[str, Any] = {}
     blanks: dict[str, Any] = {}
 
@@ -103,16 +103,16 @@ def _reason(status: int, said: str, reader: str) -> Rejected:
 
 @cache
 def _program() -> str:
-    """Return the path of pandoc: that of pypandoc_binary, else the system's, else ""."""
+    """Return the path of pandoc: from pypandoc_binary, else the system's, else ""."""
     spec = find_spec("pypandoc")
     bundled = Path(spec.origin).parent / "files" / "pandoc" if spec and spec.origin else None
     return str(bundled) if bundled and bundled.exists() else shutil.which("pandoc") or ""
 
 
 class PandocAnswer(NamedTuple):
-    """What became of a document: a status, 0 with the tree as JSON, 1 with pandoc's message, else without a word.
+    """The result for a document: a status, 0 with the tree as JSON, 1 with pandoc's message, otherwise without text.
 
-    Below 0 it is the signal that ended pandoc, above 1 the status with which it ended.
+    Below 0 it is the signal that ended pandoc, above 1 pandoc's exit status.
     """
 
     status: int
@@ -121,17 +121,17 @@ class PandocAnswer(NamedTuple):
 
     @property
     def timed_out(self) -> bool:
-        """Say whether pandoc was ended because it took too long."""
+        """Return whether pandoc was stopped because it took too long."""
         return self.status == _TIMED_OUT
 
     @property
     def too_long(self) -> bool:
-        """Say whether the tree is larger than allowed; it was not read."""
+        """Return whether the tree is larger than allowed; it was not read."""
         return self.status == _TOO_LONG
 
 
 class PandocLimits(NamedTuple):
-    """What one document may cost: megabytes of pandoc's heap, seconds, and bytes of the tree."""
+    """Limits for one document: megabytes of pandoc's heap, seconds, and bytes of the tree."""
 
     heap_mb: int
     seconds: float
@@ -139,7 +139,7 @@ class PandocLimits(NamedTuple):
 
 
 class StandingPandoc:
-    """A process of pandoc that waits for documents."""
+    """A pandoc process that waits for documents."""
 
     def __init__(self, program: str, heap_mb: int) -> None:
         limits = ["+RTS", f"-M{heap_mb}m", "-RTS"]
@@ -153,11 +153,11 @@ class StandingPandoc:
 
     @property
     def ready(self) -> bool:
-        """Say whether it may be asked again."""
+        """Return whether it can be used again."""
         return self._process.poll() is None and self.served < _MOST
 
     def ask(self, data: bytes, reader: str, limits: PandocLimits) -> PandocAnswer:
-        """Return what pandoc says of a document; after any other status than 0 and 1 the process has ended."""
+        """Return pandoc's answer for a document; after any status except 0 and 1 the process has ended."""
         late: list[bool] = []
         timer = Timer(limits.seconds, self._end_late, [late])
         timer.start()
@@ -175,11 +175,11 @@ class StandingPandoc:
         """End the process."""
         if self._process.poll() is None:
             self._process.kill()
-        with suppress(BrokenPipeError):  # of what a dead process did not read
+        with suppress(BrokenPipeError):  # from input that a dead process did not read
             self._process.communicate()
 
     def _status(self) -> int:
-        """Return how the process ended, once it has closed its pipes."""
+        """Return how the process ended after it closed its pipes."""
         with suppress(subprocess.TimeoutExpired):
             self._process.wait(_LAST_WORDS_S)
         self.close()
@@ -208,14 +208,14 @@ class StandingPandoc:
 
 
 _idle: list[StandingPandoc] = []
-"""Processes that wait: as many as documents were read at once."""
+"""Waiting processes: as many as documents were read at once."""
 
 
 def ask_pandoc(program: str, reader: str, data: bytes, limits: PandocLimits) -> PandocAnswer:
-    """Return what pandoc says of a document.
+    """Return pandoc's answer for a document.
 
-    If a signal ends a process that has read others before, a fresh one is asked: the processor's time of a process is
-    limited, and the others took a part of it.
+    If a signal ends a process that has read other documents before, a new process is used: a process has limited CPU
+    time, and the other documents used part of it.
     """
     with suppress(IndexError):
         answer = _asked(_idle.pop(), reader, data, limits)

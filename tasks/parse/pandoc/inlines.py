@@ -1,7 +1,7 @@
 """Pandoc inlines: the text of a paragraph, with its links and notes.
 
-Emphasis is dropped, as in every drawn format; code keeps its backticks, mathematics its dollars, and raised and lowered
-text is marked.
+Emphasis is dropped, as in every drawn format; code keeps its backticks and mathematics its dollar signs, and
+superscripts and subscripts are marked.
 """
 
 import re
@@ -19,10 +19,10 @@ Take = Callable[[str], KeptPicture | None]
 
 # Private-use characters inserted into a document: they mark the start of a page and an item one level deeper.
 PAGE_MARK, DEEPER_MARK = "\ue00b", "\ue00c"
-CONTENTS_MARK = "\ue00f"  # in an entry of a list of contents
+CONTENTS_MARK = "\ue00f"  # in an entry of a table of contents
 NUMBER_MARK, NUMBER_END = "\ue00d", "\ue00e"  # around the number of a paragraph, at its beginning
-SAID = "#docmill-said="  # in the address of a picture, before the words that stand for it
-KEPT = "kept"  # the language of raw markup that is shown as it is written
+SAID = "#docmill-said="  # in a picture's address, before its alternative text
+KEPT = "kept"  # the language of raw markup that is shown as written
 NUMBER = re.compile(f"{NUMBER_MARK}([^{NUMBER_END}]*){NUMBER_END}")
 _QUOTES = {"SingleQuote": "\u2018\u2019", "DoubleQuote": "\u201c\u201d"}
 _WRAPPED = frozenset(("Emph", "Strong", "Underline", "SmallCaps"))
@@ -53,10 +53,10 @@ _TAG = re.compile(r"<[^<>]*>")
 
 
 class Inlines:
-    """Renders the inlines of one block; `links` and `notes` collect what the text refers to.
+    """Renders the inlines of one block; `links` and `notes` collect the targets that the text refers to.
 
-    `inner` is the number of characters in links within the document. `shown` are the pictures that `take` returns for
-    an address, with the words that stand for each; the words of others are part of the text.
+    `inner` is the number of characters in links within the document. `shown` has the pictures that `take` returns for
+    an address, each with its alternative text; the alternative text of other pictures is part of the text.
     """
 
     def __init__(self, first_note: int = 1, take: Take = lambda _: None) -> None:
@@ -68,14 +68,14 @@ class Inlines:
         self._first_note = first_note
 
     def text(self, inlines: list[Node]) -> str:
-        """Return the text; line breaks are newlines, and runs of space are kept."""
+        """Return the text; line breaks are newlines, and runs of spaces are kept."""
         parts: list[str] = []
         for node in inlines:
             parts.append(self._script(node, "".join(parts[-2:])) if node["t"] in _SCRIPTS else self._one(node))
         return with_fractions("".join(parts))
 
     def _script(self, node: Node, before: str) -> str:
-        """Return what is raised or lowered behind the text `before`; a link within the document is a note's mark."""
+        """Return a superscript or subscript after the text `before`; a link within the document is a note's mark."""
         text = self.text(node["c"])
         if node["t"] == "Subscript":
             return lowered(text)
@@ -160,7 +160,7 @@ class Inlines:
 
 
 def raw_text(language: str, source: str) -> str:
-    """Return the readable text of raw markup: of a TeX command, its arguments."""
+    """Return the readable text of raw markup: for a TeX command, its arguments."""
     if language in ("latex", "tex"):
         source = _UNSEEN.sub("", _COMMENT.sub("", source).replace("\\\\", "\n"))
         source = _ACCENT.sub(lambda match: normalize("NFC", match[2] + _ACCENTS[match[1]]), source)

@@ -1,4 +1,4 @@
-"""Markdown writer: pandoc's blocks, drawn as Markdown by one walk for all formats that pandoc reads."""
+"""Markdown writer: draws pandoc's blocks as Markdown in one walk for all formats that pandoc reads."""
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -34,8 +34,8 @@ _ADMONITIONS = frozenset(_ADMONITION_WORDS.split())
 _BULLET = re.compile(r"\s*[\u2022\u25e6\u25aa\u2023\u25cf\u25cb\u25a0\u00b7\u2013]\s+(?=\S)")
 _TURNED = re.compile(rf"\s*(?:{NUMBER.pattern}\s*)?{PAGE_MARK}")
 _MAX_BOLD_HEADING = 100
-"""Characters of a paragraph in bold that may be a heading: a line or a little more; a longer one is emphasised text."""
-_BOLD_LEVEL = 2  # of headings in bold: level 1 is the title's
+"""Maximum characters of a bold paragraph that may be a heading: about a line; a longer one is emphasised text."""
+_BOLD_LEVEL = 2  # of bold headings: level 1 is the title's
 _EMPHASIS = frozenset(("Strong", "Emph", "Underline"))
 _PARAGRAPHS = frozenset(("Para", "Plain"))
 _ITEMS_APART = "; "  # between the items of a list in a cell, as in HTML
@@ -44,7 +44,7 @@ Links = Sequence[Mapping[str, str]]
 _STYLES = {"LowerAlpha": "a", "UpperAlpha": "A", "LowerRoman": "i", "UpperRoman": "I"}
 
 HEADER_MARK = "\ue00e"
-"""Stands in the first cell of each row of a header that has several; of private use."""
+"""Marks the first cell of each row of a header with several rows; a private-use character."""
 _SPACES = frozenset(("Space", "SoftBreak", "LineBreak"))
 
 
@@ -58,14 +58,14 @@ class PandocTable(NamedTuple):
 
     @property
     def within(self) -> list[list[list[Node]]]:
-        """Return the rows of a table that stands in a cell, where a frame is a row of one cell."""
+        """Return the rows of a table within a cell; a frame is a row of one cell."""
         return self.rows if self.boxed is None else [[self.boxed]]
 
 
 def read_table(content: list[Any]) -> PandocTable:
-    """Return a table; a cell over several columns is followed by empty ones, one over several rows is repeated.
+    """Return a table; empty cells follow a cell that spans columns, and a cell that spans rows is repeated.
 
-    A cell of a header is repeated in all columns that it names.
+    A header cell is repeated in all columns that it spans.
     """
     _, (_, caption), _, (_, head), bodies, (_, foot) = content
     header, body = _parted(head, bodies)
@@ -77,7 +77,7 @@ def read_table(content: list[Any]) -> PandocTable:
 
 
 def _parted(head: list[Any], bodies: list[Any]) -> tuple[list[list[list[Node]]], list[list[list[Node]]]]:
-    """Return the rows of the header and of the body; what pandoc takes for a body may begin with headers."""
+    """Return the rows of the header and the body; pandoc's body may begin with header rows."""
     header, body = _rows(head, len(head)), list(chain.from_iterable(map(_body_rows, bodies)))
     if header and header[-1:] == body[:1]:  # repeated on each page of the table
         body = body[1:]
@@ -89,7 +89,7 @@ def _parted(head: list[Any], bodies: list[Any]) -> tuple[list[list[list[Node]]],
 
 
 def _marked(bodies: list[Any]) -> int:
-    """Return how many rows a source has marked as those of a header; the marks are removed."""
+    """Return the number of rows that are marked as header rows in a source; the marks are removed."""
     rows = bodies[0][3] if bodies else ()
     return sum(1 for _ in takewhile(lambda row: _unmark(row[1]), rows))
 
@@ -113,19 +113,19 @@ def _marks_in(block: Node) -> list[Node]:
 
 
 def _goes_on(header: Any, row: list[list[Node]]) -> bool:
-    """Return whether a row has text just where cells of the header above span columns: it names these columns."""
+    """Return whether a row has text exactly where header cells above span columns, i.e. it names these columns."""
     spans = [over_columns for _, _, _, over_columns, _ in header[1] for _ in range(min(over_columns, MOST_SPANNED))]
     return max(spans, default=1) > 1 and [over > 1 for over in spans] == [bool(cell) for cell in row]
 
 
 def _is_bold_row(row: list[list[Node]]) -> bool:
-    """Return whether cells have text, and all of it is bold."""
+    """Return whether all cells have text and all of it is bold."""
     inlines = [one for cell in row for block in cell for one in _inlines(block) if one["t"] not in _SPACES]
     return bool(inlines) and all(row) and all(one["t"] == "Strong" for one in inlines)
 
 
 def _inlines(block: Node) -> list[Node]:
-    """Return the inlines of a paragraph; any other block is one that is not bold."""
+    """Return the inlines of a paragraph; any other block counts as one inline that is not bold."""
     return block["c"] if block["t"] in ("Para", "Plain") else [block]
 
 
@@ -146,10 +146,10 @@ def _rows(rows: list[Any], headers: int = 0) -> list[list[list[Node]]]:
 
 
 class PandocWalker:
-    """The state of the walk: the canvas, the depth in lists and quotes, and the next marker.
+    """Walks the blocks: keeps the canvas, the depth in lists and quotes, and the next marker.
 
-    `shift` lowers all headings. Without `quotes`, as for word processors, indented text is no quote. With
-    `bold_headings`, short paragraphs in bold are headings of level 2. `load` finds the pictures that it names.
+    `shift` lowers all headings. Without `quotes`, as for word processors, indented text is not a quote. With
+    `bold_headings`, short bold paragraphs are headings of level 2. `load` finds the pictures that the document names.
     """
 
     def __init__(
@@ -162,18 +162,18 @@ class PandocWalker:
     ) -> None:
         self.canvas = canvas
         self._load = load
-        self._drawn = canvas.add  # takes a document that another reader has read
-        self._caption = ""  # of the figure that is drawn
+        self._drawn = canvas.add  # takes a document read by another reader
+        self._caption = ""  # of the figure being drawn
         self._shift = shift
         self._quoting = quotes
         self._bold_headings = bold_headings
         self._lists = OpenLists()
         self._quotes = self._notes = 0
-        self._lead = ""  # the words that stand out at the beginning of a paragraph
-        self._marker = self._prefix = ""  # of the next text that is drawn: an item's number, a note's, "Warning: "
+        self._lead = ""  # the emphasised text at the beginning of a paragraph
+        self._marker = self._prefix = ""  # of the next text drawn: an item's number, a note's, "Warning: "
 
     def blocks(self, blocks: list[Node]) -> None:
-        """Draw blocks in order; skip the description of a picture if its caption repeats it."""
+        """Draw blocks in order; skip a picture's description if its caption repeats it."""
         for node, next_ in zip(blocks, [*blocks[1:], None], strict=False):
             if next_ is not None and _is_picture(node) and plain_text(node["c"]) == _words(next_):
                 self._caption = _words(next_)
@@ -209,18 +209,18 @@ class PandocWalker:
         return None if data is None else self.canvas.album.add(data)
 
     def _show(self, rendered: Inlines) -> None:
-        """Draw the pictures of inlines below their block; words that their caption has are not said twice."""
+        """Draw the pictures of inlines below their block; a description that is part of the caption is not repeated."""
         for picture, alt in rendered.shown:
             self.canvas.show(picture, "" if alt in self._caption else alt, self._caption)
 
     def _pictures_alone(self, node: Node) -> None:
-        """Draw the pictures of a paragraph whose words are those of the caption beside it."""
+        """Draw the pictures of a paragraph whose text equals that of the caption next to it."""
         rendered = Inlines(take=self._take)
         rendered.text(node["c"])
         self._show(rendered)
 
     def _paged(self, text: str) -> tuple[str, int]:
-        """Return text without page marks, and the number of pages that begin in it, which count for the next block."""
+        """Return text without page marks, and the number of pages that begin in it and count from the next block on."""
         marks = text.count(PAGE_MARK)
         if marks and _TURNED.match(text):
             self._turn(1)
@@ -257,7 +257,7 @@ class PandocWalker:
             self.canvas.paragraph(text, lead=self._lead, links=links)
 
     def _numbered(self, text: str) -> str:
-        """Return text with the number that a mark gives it; an item has that number as its marker, or none."""
+        """Return text with the number that its mark gives; for an item, that number, or none, becomes the marker."""
         number = NUMBER.search(text)
         if self._marker and number:
             self._marker = number[1]
@@ -362,7 +362,7 @@ class PandocWalker:
         self._below(inlines)
 
     def _rows(self, inlines: Inlines, rows: list[list[list[Node]]]) -> list[list[str]]:
-        """Return the texts of rows; a long one that spans rows or columns stands once."""
+        """Return the texts of rows; a long text that spans rows or columns is given only once."""
         drawn: list[list[str]] = []
         above: list[list[Node]] = []
         for row in rows:
@@ -388,7 +388,7 @@ class PandocWalker:
         return text
 
     def _below(self, inlines: Inlines) -> None:
-        """Draw the pictures and the notes of a table's cells."""
+        """Draw the pictures and notes of a table's cells."""
         self._show(inlines)
         for note in inlines.notes:
             self._notes += 1
@@ -405,7 +405,7 @@ class PandocWalker:
 
 
 def block_lines(blocks: list[Node]) -> Iterator[list[Node]]:
-    """Yield the inlines of every paragraph, item and line in blocks, however they are nested."""
+    """Yield the inlines of every paragraph, item and line in blocks, at any depth."""
     for node in blocks:
         kind: str = node["t"]
         if kind in _LINES:
@@ -416,7 +416,7 @@ def block_lines(blocks: list[Node]) -> Iterator[list[Node]]:
 
 
 def _cell_lines(blocks: list[Node]) -> Iterator[tuple[list[Node], bool]]:
-    """Yield the lines of a table's cell, and whether each begins an item of a list."""
+    """Yield the lines of a table's cell, and whether each begins a list item."""
     for node in blocks:
         if node["t"] == "Table":
             yield from ((_row_line(row), True) for row in read_table(node["c"]).within)
@@ -428,20 +428,20 @@ def _cell_lines(blocks: list[Node]) -> Iterator[tuple[list[Node], bool]]:
 
 
 def _row_line(row: list[list[Node]]) -> list[Node]:
-    """Return the words of a row of a table within a cell as one line, with commas between its cells."""
+    """Return the text of a row of a table within a cell as one line, with commas between its cells."""
     cells = [[*chain.from_iterable((*line, {"t": "Space"}) for line in block_lines(cell))][:-1] for cell in row]
     filled = [cell for cell in cells if cell]
     return [*chain.from_iterable((*cell, *_BETWEEN_CELLS) for cell in filled)][: -len(_BETWEEN_CELLS)]
 
 
 def _without_page_marks(rows: list[list[str]]) -> tuple[list[list[str]], int]:
-    """Return a table's cells without the page marks, and the number of pages that begin in it."""
+    """Return a table's cells without page marks, and the number of pages that begin in it."""
     pages = sum(cell.count(PAGE_MARK) for row in rows for cell in row)
     return [[cell.replace(PAGE_MARK, "") for cell in row] for row in rows], pages
 
 
 def _entries(content: Any) -> Iterator[list[Node]]:
-    """Yield the blocks of a definition list: each term as a line, then what defines it."""
+    """Yield the blocks of a definition list: each term as a line, then its definitions."""
     for term, definitions in content:
         yield [{"t": "Plain", "c": term}]
         yield from definitions
@@ -496,5 +496,5 @@ def _is_bold(inlines: list[Node]) -> bool:
 
 
 def reads_as_heading(text: str) -> bool:
-    """Return whether a paragraph in bold is short and does not end like a sentence or a part of one."""
+    """Return whether a bold paragraph is short and does not end like a sentence or part of one."""
     return 0 < len(text) <= _MAX_BOLD_HEADING and text[-1] not in ".,;"

@@ -1,4 +1,4 @@
-"""Unstructured formats: those that `unstructured` reads without a network and without a model, and what each needs."""
+"""Unstructured formats: those that `unstructured` reads without a network or a model, and the packages each needs."""
 
 from dataclasses import dataclass
 from functools import cache
@@ -13,15 +13,15 @@ NEEDED: dict[str, tuple[str, ...]] = {
     "xls": ("pandas", "xlrd"), "pdf": ("pdfminer", "pi_heif", "pypdf", "unstructured_inference"), "eml": (),
     "msg": ("oxmsg",), "epub": _PANDOC, "rtf": _PANDOC, "rst": _PANDOC, "org": _PANDOC,
 }  # fmt: skip
-"""It reads pictures by a layout model, and Word and PowerPoint until 2003 by LibreOffice: neither is here."""
+"""It reads pictures with a layout model, and Word and PowerPoint until 2003 with LibreOffice; neither is used here."""
 _APART = {"pdf": "pdf"}
 """Formats whose packages docmill's extra leaves out, and the extra of `unstructured` that has them: its module for PDF
-imports `unstructured_inference`, layout models with OpenCV, even where text alone is read."""
+imports `unstructured_inference`, layout models with OpenCV, even when only text is read."""
 
 
 @dataclass(frozen=True)
 class UnstructuredOptions:
-    """`furniture` keeps headers, footers and page numbers, apart from the text; `notes` keeps the notes of slides."""
+    """`furniture` keeps headers, footers and page numbers, separate from the text; `notes` keeps slide notes."""
 
     furniture: bool = True
     notes: bool = True
@@ -33,13 +33,13 @@ class UnstructuredOptions:
 
 
 def lacking(form: str) -> str:
-    """Return what to install before a format can be read, or "" if nothing; of no format, the library itself."""
+    """Return what to install before a format can be read, or "" if nothing; for no format, check the library itself."""
     missing = [package for package in ("unstructured", *NEEDED.get(form, ())) if not is_installed(package)]
     return why_not(missing[0], form) if missing else ""
 
 
 def why_not(package: str, form: str) -> str:
-    """Say that a package is missing for a format, or for all of them if that is "", and how to install it."""
+    """Return a message that a package is missing for a format, or for all if it is "", and how to install it."""
     apart = form in _APART and package != "unstructured"
     install = f"pip install 'unstructured[{_APART[form]}]'" if apart else command("unstructured")
     return f"unstructured needs the package {package}{f' for {form} files' if form else ''}: {install}"

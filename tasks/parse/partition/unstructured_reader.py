@@ -1,7 +1,7 @@
-"""Unstructured reader: what `unstructured` partitions by its fast strategy, without a model and without a network.
+"""Unstructured reader: files partitioned by `unstructured` with its fast strategy, without a model or a network.
 
-It asks spaCy, whose model it would download, for sentences and words, and whether one is a verb, which only decides
-what is narrative text, what a title, and what neither. Functions here answer instead.
+It uses spaCy, whose model it would download, for sentences, words and verbs, which only decide what is narrative text,
+a title, or neither. The functions here replace it.
 """
 
 import io
@@ -28,15 +28,15 @@ from docmill.tasks.parse.pandoc.markdown_writer import reads_as_heading
 from docmill.tasks.parse.partition.unstructured_formats import UnstructuredOptions, why_not
 
 _MODULES = {"markdown": "md", "eml": "email", "xls": "xlsx", "jsonl": "ndjson"}
-"""Modules of `unstructured.partition` that are not called as their format is."""
+"""Modules of `unstructured.partition` whose names differ from the format's."""
 _CONTAINERS = ("docx", "odt", "pptx", "xlsx", "epub")
-_AS_TEXT = ("text", "markdown", "html", "json", "jsonl")  # which take text instead of a file
-_AS_UTF8 = ("csv", "rst", "org")  # which take a file and read no other encoding well
+_AS_TEXT = ("text", "markdown", "html", "json", "jsonl")  # take text instead of a file
+_AS_UTF8 = ("csv", "rst", "org")  # take a file and read no other encoding well
 _OPTIONAL = ("Header", "Footer", "PageNumber")
 _MARKER = re.compile(r"(\(?(?:\d{1,3}|[A-Za-z]|[ivxlcIVXLC]{1,5})[.)])\s+(?=\S)")
 _FURNITURE = ("Header", "Footer", "PageNumber", "PageBreak")
-_BOLD_LEVEL = 2  # of headings in bold: level 1 is the title's
-_KNOWN = 128  # texts: `unstructured` asks for the same one several times in a row, and never again
+_BOLD_LEVEL = 2  # of bold headings: level 1 is the title's
+_KNOWN = 128  # texts: `unstructured` requests the same one several times in a row, then never again
 _SHORTEST = 5  # letters of a verb recognised by its ending: "wing", "shed" and "late" only look like one
 _WORD = re.compile(r"\w+(?:['’]\w+)*|[^\w\s]")
 # English verb endings, shared by many nouns; the common nouns are listed below.
@@ -89,7 +89,7 @@ def parse_partitioned(data: bytes, form: str, limits: ParseOptions, options: Uns
 
 
 def partition(form: str, **how: Any) -> list[Any]:
-    """Return the elements of a file; `how` has `file` or `text`, and what else the function of the format takes."""
+    """Return the elements of a file; `how` has `file` or `text` and other arguments of the format's function."""
     install()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -98,12 +98,12 @@ def partition(form: str, **how: Any) -> list[Any]:
             import_module(f"unstructured.partition.{name}"), f"partition_{name}"
         )
         logging.getLogger("unstructured").setLevel(logging.ERROR)
-        # An empty language switches its detection off, which costs more than all the rest.
+        # An empty language disables language detection, which takes longer than everything else.
         return function(**how, languages=[""], detect_language_per_element=False)
 
 
 def _content(data: bytes, form: str) -> dict[str, Any]:
-    """Return the content of a file as its function takes it; docmill tells the encoding of texts."""
+    """Return the content of a file as its function takes it; docmill detects the encoding of texts."""
     if form in _AS_TEXT:
         return {"text": decode(data).text}
     return {"file": io.BytesIO(decode(data).text.encode("utf-8", "replace") if form in _AS_UTF8 else data)}
@@ -121,7 +121,7 @@ def _own(form: str, options: UnstructuredOptions) -> dict[str, Any]:
 
 
 def _facts(elements: list[Any]) -> dict[str, Any]:
-    """Return the title and the metadata of a mail; `unstructured` states none of other files."""
+    """Return the title and metadata of a mail; `unstructured` gives none for other files."""
     said = elements[0].metadata.to_dict() if elements else {}
     facts = {"title": said.get("subject"), "author": "; ".join(said.get("sent_from", [])), "to": said.get("sent_to")}
     return {name: value for name, value in facts.items() if value}
@@ -130,7 +130,7 @@ def _facts(elements: list[Any]) -> dict[str, Any]:
 def draw_all(elements: list[Any], canvas: Canvas) -> None:
     """Draw elements of `unstructured` as Markdown; headers and footers are furniture.
 
-    In a document without titles, short paragraphs in bold are headings of level 2.
+    In a document without titles, short bold paragraphs are headings of level 2.
     """
     styled = any(element.category == "Title" for element in elements)
     for element in elements:
@@ -201,7 +201,7 @@ def word_tokenize(text: str) -> list[str]:
 
 @lru_cache(maxsize=_KNOWN)
 def pos_tag(text: str) -> list[tuple[str, str]]:
-    """Return each word with `VB` if it looks like an English verb, else `NN`."""
+    """Return each word with `VB` if it looks like an English verb, otherwise `NN`."""
     return [(word, "VB" if _is_verb(word) else "NN") for word in word_tokenize(text)]
 
 

@@ -1,1 +1,1 @@
-"""Passes: what holds for every drawn format, done once over the blocks that a reader has drawn."""
+"""Passes: processing common to every drawn format, done once over the blocks that a reader has drawn."""

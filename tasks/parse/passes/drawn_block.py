@@ -7,17 +7,16 @@ from docmill.storage.schema import KeptPicture
 
 Box = tuple[float, float, float, float]
 SCHEME = "docmill:figure/"
-"""What the address of a figure begins with; its key follows."""
+"""The beginning of a figure's address; its key follows."""
 _LONGEST = 2_000
-"""Characters of the words that stand for a picture: longer ones are a text that a program hid in them."""
+"""Maximum characters of a picture's alternative text; a longer one is text that a program hid in it."""
 
 
 @dataclass(slots=True)
 class DrawnBlock:
-    """A heading, paragraph, item, quote, listing or table, with its text as Markdown has it and the indent before.
+    """A heading, paragraph, item, quote, listing or table, with its Markdown text and the indent before it.
 
-    `lead` are the words at the beginning of a paragraph that stand out, in bold or slanted letters. An `entry` is
-    nothing but a link within the document.
+    `lead` is the bold or italic text at the beginning of a paragraph. An `entry` is only a link within the document.
     """
 
     kind: str
@@ -32,7 +31,7 @@ class DrawnBlock:
 
 
 def heading_block(text: str, level: int, page: int, box: Box | None, attributes: dict[str, Any]) -> DrawnBlock:
-    """Return a heading of one line; level 1 is the highest, and deeper ones than Markdown has share its lowest."""
+    """Return a heading of one line; level 1 is the highest, and levels too deep for Markdown become its lowest."""
     signs = "#" * max(1, min(level, _LOWEST))
     return DrawnBlock("title", f"{signs} {text}", level, page, box, {"text": text} | attributes)
 
@@ -41,7 +40,7 @@ _LOWEST = 6
 
 
 def figure_block(picture: KeptPicture, alt: str, caption: str, page: int, box: Box | None) -> DrawnBlock:
-    """Return a figure as Markdown has a picture; all but `alt`, the words that stand for it, is markup."""
+    """Return a figure as a Markdown picture; everything except `alt`, its alternative text, is markup."""
     alt = " ".join(alt.split())[:_LONGEST].translate(_BRACKETS).rstrip()
     text = f"![{alt}]({SCHEME}{picture.key})"
     facts = figure_facts(picture, alt, caption)
@@ -49,7 +48,7 @@ def figure_block(picture: KeptPicture, alt: str, caption: str, page: int, box: B
 
 
 def figure_facts(picture: KeptPicture, alt: str, caption: str) -> dict[str, Any]:
-    """Return the attributes of a figure; words that are empty are none."""
+    """Return the attributes of a figure; empty texts are left out."""
     facts: dict[str, Any] = {
         "key": picture.key,
         "media_type": picture.media_type,

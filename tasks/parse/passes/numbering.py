@@ -1,12 +1,12 @@
-"""Numbering: which number an item or a heading has, and how it is written, in every format."""
+"""Numbering: the number of an item or heading, and how it is written, in every format."""
 
 _ROMAN = ((100, "c"), (90, "xc"), (50, "l"), (40, "xl"), (10, "x"), (9, "ix"), (5, "v"), (4, "iv"), (1, "i"))
-_LETTERS = 26  # after "z" browsers continue with "aa", which people do not use: such items have digits
+_LETTERS = 26  # after "z" browsers continue with "aa", which people do not use, so such items have digits
 _MAX_ROMAN = 399  # the table has no sign for 400 and above, and no real list is that long
 
 
 def numbered(value: int, style: str) -> str:
-    """Return a number in the HTML `style` "a", "A", "i" or "I", in digits for any other."""
+    """Return a number in the HTML `style` "a", "A", "i" or "I", or in digits for any other style."""
     if style in ("a", "A") and 0 < value <= _LETTERS:
         text = chr(ord("a") + value - 1)
     elif style in ("i", "I") and 0 < value <= _MAX_ROMAN:
@@ -20,7 +20,7 @@ def numbered(value: int, style: str) -> str:
 
 
 class OpenLists:
-    """The lists around what is drawn next: the next number of each if it has numbers, its style, and its form."""
+    """The open lists around the next block: for each, the next number if it has numbers, its style, and its form."""
 
     def __init__(self) -> None:
         self._lists: list[tuple[int | None, str, str]] = []
@@ -29,7 +29,7 @@ class OpenLists:
         return len(self._lists)
 
     def begin(self, first: int | None = None, style: str = "", form: str = "{}.") -> None:
-        """Begin a list, within those that are open."""
+        """Begin a list within the open ones."""
         self._lists.append((first, style, form))
 
     def end(self) -> None:
@@ -37,7 +37,7 @@ class OpenLists:
         del self._lists[-1:]
 
     def marker(self, stated: int = 0) -> str:
-        """Return what stands before the next item: its number, which it may state itself, or a dash."""
+        """Return the marker of the next item: its number, which it may state itself, or a dash."""
         number, style, form = self._lists[-1] if self._lists else (None, "", "")
         if number is None:
             return "-"
@@ -47,10 +47,10 @@ class OpenLists:
 
 
 class LevelNumbers(dict[int, int]):
-    """The last number of each level; those below a level begin anew after it."""
+    """The last number of each level; levels below it start again after it."""
 
     def count(self, level: int, first: int = 1, restarts: bool = False) -> int:
-        """Count what stands at a level, and return its number; it is the first if none did before, or it restarts."""
+        """Count an item at a level and return its number; it is the first if none came before or if it restarts."""
         number = first if restarts or level not in self else self[level] + 1
         self[level] = number
         for deeper in [one for one in self if one > level]:

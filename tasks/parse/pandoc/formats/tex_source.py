@@ -1,9 +1,9 @@
 r"""TeX source: prepare it for pandoc, which drops item labels and skips unknown environments and many tables.
 
-An environment that only lays out, such as `multicols`, is replaced by its content; one that is another name of a known
-one, by that; a Beamer frame, by a heading and its content, and a new page begins with it. Pandoc skips tables in
-`\resizebox` or with a column type that it does not know, bibliographies, and theorems whose kind is declared in
-another file; the rows above the first rule of a table are a header to it only if they are one.
+An environment that affects only the layout, such as `multicols`, is replaced by its content; a variant of a known
+environment by that environment; a Beamer frame by a heading and its content, which begin a new page. Pandoc skips
+tables in `\resizebox` or with an unknown column type, bibliographies, and theorems whose kind is declared in another
+file; it takes the rows above a table's first rule as the header only if there is just one.
 """
 
 import re
@@ -29,7 +29,7 @@ _OPTION = re.compile(r"\s*(?:<[^<>\n]{0,40}>\s*)?\[((?:[^\[\]{}]|\{(?:[^{}]|\{[^
 _ARGUMENT = re.compile(r"[ \t]*\n?[ \t]*\{((?:[^{}]|\{(?:[^{}]|\{(?:[^{}]|\{[^{}]*\})*\})*\})*)\}")
 _OVERLAY = re.compile(r"\s*<[^<>\n]{0,40}>")
 _STATED_TITLE = re.compile(r"\b(?:frame)?title\s*=\s*(?:\{((?:[^{}]|\{[^{}]*\})*)\}|([^,\]{}]+))")
-_WORDS = re.compile(r"[^=\\\d]*[^\W\d_]{3}[^=\\]*")  # an option that is read, such as the name of a theorem
+_WORDS = re.compile(r"[^=\\\d]*[^\W\d_]{3}[^=\\]*")  # an option with text to read, such as the name of a theorem
 
 _LITERAL_WORDS = """
     verbatim verbatim* Verbatim BVerbatim LVerbatim lstlisting minted comment alltt code filecontents filecontents*
@@ -37,7 +37,7 @@ _LITERAL_WORDS = """
     tikzcd CD algorithmic tabbing prooftree
 """
 _LITERAL = frozenset(_LITERAL_WORDS.split())
-"""What is not looked into: code, drawings, and lines of commands."""
+"""Environments whose content is not examined: code, drawings, and lines of commands."""
 _KNOWN_WORDS = """
     document abstract letter minipage figure figure* subfigure subtable table table* center longtable tabular tabularx
     tabular* tblr longtblr xltabular quote quotation verse itemize description enumerate proof thebibliography
@@ -66,7 +66,7 @@ _ARGUMENTS = {
     "tcbraster": 0, "localsize": 1, "minipage": 1, "fullwidth": 0, "textblock": 1, "textblock*": 1, "picture": 0,
     "leftbar": 0, "scope": 0, "tabularray": 0, "ThreePartTable": 0, "threeparttable": 0,
 }  # fmt: skip
-"""Arguments that are lengths, numbers and names of an environment, not words of the text."""
+"""Number of an environment's arguments that are lengths, numbers and names, and not text."""
 _TITLED = ("block", "alertblock", "exampleblock")  # Beamer's boxes with a title
 _SECTIONS = {
     "acknowledgments": "Acknowledgments", "acknowledgements": "Acknowledgements", "acknowledgment": "Acknowledgment",
@@ -75,7 +75,7 @@ _SECTIONS = {
 _LED = {"keywords": "Keywords", "keyword": "Keywords", "IEEEkeywords": "Keywords"}
 _FRAME = "frame"
 _PLAIN = frozenset((*_ARGUMENTS, *_SECTIONS, *_LED))
-# What may hold such signs within text: formulas, tables, code, labels and addresses.
+# Parts of text that may contain such signs: formulas, tables, code, labels and addresses.
 _NO_TEXT = re.compile(
     r"(?<!\\)%.*|\$\$.*?\$\$|(?<!\\)\$[^$]*\$|\\\[.*?\\\]|\\\(.*?\\\)|\\verb\*?(.)[^\n]*?\1"
     r"|\\begin\{(" + "|".join(map(re.escape, sorted((_KNOWN | _LITERAL) - {"document"}))) + r")\}.*?\\end\{\2\}"
@@ -102,14 +102,14 @@ _CELL_LINES = re.compile(
     r"|\\(?:makecell|thead|shortstack)\*?(?:\[[^\]]*\])?\{((?:[^{}]|\{[^{}]*\})*)\}",
     re.DOTALL,
 )
-# Lengths, and rules below some columns, whose numbers would be read as words.
+# Lengths, and rules below some columns, whose numbers would be read as text.
 _LENGTH = re.compile(
     r"\\setlength\s*\{?\\\w+\}?\s*\{[^{}]*\}|\\(?:cline|cmidrule|hhline)(?:\([lr]*\))?(?:\[[^\]]*\])?\s*\{[^{}]*\}"
 )
 _BIBLIOGRAPHY = re.compile(r"\\begin\s*\{thebibliography\}\s*(?:\{[^{}]*\})?")
 _ENTRY = re.compile(r"\\bibitem\s*(?:\[(?:[^\[\]{}]|\{[^{}]*\})*\])?\s*\{([^{}]*)\}")
 _FRAME_COMMAND = re.compile(r"^[ \t]*\\frame\s*(?:<[^<>]*>)?(\[[^\]]*\])?\{(?!\s*\\titlepage)", re.MULTILINE)
-_MAX_BRACES = 1_000  # of one slide: one that is not closed must not be looked for in the whole source, slide by slide
+_MAX_BRACES = 1_000  # of one slide, so that unclosed slides do not each cause a search of the whole source
 _SPECIAL = re.compile(r"[_&%#$]")
 _THEOREMS = {
     "theorem": "Theorem", "thm": "Theorem", "lemma": "Lemma", "lem": "Lemma", "proposition": "Proposition",
@@ -144,19 +144,19 @@ _FIRST_CELL = re.compile(
     r"(?:\s*&)*\s*"  # cells that one above covers are empty
     rf"(?:\\(?:multicolumn|multirow){_BRACED}(?:\[[^\]]*\])?{_BRACED}(?:\[[^\]]*\])?\s*\{{)*"
 )
-_MOST_HEADER_ROWS = 4  # more above the first rule are rows of data
+_MOST_HEADER_ROWS = 4  # more rows above the first rule are data
 _BRACE = re.compile(r"(?<!\\)[{}]")
-_MAX_BOX_BRACES = 20_000  # of one box: one that is not closed must not be looked for in the whole source, box by box
+_MAX_BOX_BRACES = 20_000  # of one box, so that unclosed boxes do not each cause a search of the whole source
 
 
 def unwrapped(text: str, theorems: Collection[str]) -> str:
-    """Return a source without the environments that pandoc does not know; those named as `theorems` are known."""
+    """Return a source without environments unknown to pandoc; those named in `theorems` are known."""
     known = _KNOWN | _LITERAL | frozenset(_DECLARED.findall(text))
     return _Unwrapping(text, known, theorems, _level_of_slides(text)).text()
 
 
 def _level_of_slides(text: str) -> str:
-    """Return the command for the headings of slides: one below those that a source has."""
+    """Return the command for slide headings: one level below the headings in a source."""
     if re.search(r"\\subsection\b", text):
         return "subsubsection"
     return "subsection" if re.search(r"\\section\b", text) else "section"
@@ -164,7 +164,7 @@ def _level_of_slides(text: str) -> str:
 
 @dataclass(slots=True)
 class _Unwrapping:
-    """A walk over the beginnings and ends of environments; `_within` is the literal one that it is in."""
+    """Walks the beginnings and ends of environments; `_within` is the literal environment around the position."""
 
     source: str
     known: frozenset[str]
@@ -174,7 +174,7 @@ class _Unwrapping:
     _within: str = ""
 
     def text(self) -> str:
-        """Return the source, rewritten."""
+        """Return the rewritten source."""
         parts: list[str] = []
         while step := _STEP.search(self.source, self._at):
             parts.append(self.source[self._at : step.start()])
@@ -183,7 +183,7 @@ class _Unwrapping:
         return "".join([*parts, self.source[self._at :]])
 
     def _instead(self, step: re.Match[str]) -> str:
-        """Return what stands for a match, and go on behind what it takes."""
+        """Return the replacement of a match, and move past the text that it uses."""
         if self._within:
             self._within = "" if step["end"] == self._within else self._within
             return step[0]
@@ -219,9 +219,9 @@ class _Unwrapping:
         return f"\\end{{{other}}}" if other else "\n\n"
 
     def _is_formula(self, name: str) -> bool:
-        """Return whether the environment that begins here has signs that only formulas, tables and drawings have.
+        """Return whether the environment that begins here has signs found only in formulas, tables and drawings.
 
-        Some have a name that says it.
+        For some, the name is enough.
         """
         if _FORMULA_NAME.search(name):
             return True
@@ -230,7 +230,7 @@ class _Unwrapping:
         return _FORMULA.search(_NO_TEXT.sub("", body)) is not None
 
     def _alike(self, name: str) -> str:
-        """Return the environment that pandoc knows instead of one."""
+        """Return the environment that pandoc knows in place of a variant."""
         plain = name.rstrip("*").lower()
         return _ALIKE.get(name) or (plain if plain in self.theorems else "")
 
@@ -240,7 +240,7 @@ class _Unwrapping:
             self._take(_ARGUMENT)
 
     def _slide(self) -> str:
-        """Return the beginning of a slide: a new page, and its title, which may be an argument."""
+        """Return the beginning of a slide: a new page and its title, which may be an argument."""
         self._take(_OVERLAY)
         self._take(_OPTION)
         title, below = self._argument(), self._argument()
@@ -259,7 +259,7 @@ class _Unwrapping:
         return f"\\{self.heading}{{{title}}}\n\n" if title else ""
 
     def _argument(self) -> str:
-        """Take an argument in braces; return it in one line."""
+        """Take an argument in braces; return it as one line."""
         return " ".join((self._take(_ARGUMENT) or "").split())
 
     def _take(self, pattern: re.Pattern[str]) -> str | None:
@@ -271,14 +271,14 @@ class _Unwrapping:
 
 
 def _lead(name: str) -> str:
-    """Return the heading or the words that an environment prints before its text."""
+    """Return the heading or text that an environment prints before its content."""
     if name in _SECTIONS:
         return f"\\section*{{{_SECTIONS[name]}}}\n\n"
     return f"{_LED[name]}: " if name in _LED else ""
 
 
 def _said(option: str | None) -> str:
-    """Return the words of an option: a title that it states, or the name of what begins."""
+    """Return the text of an option: a title, or the name of what begins."""
     stated = _STATED_TITLE.search(option or "")
     if stated:
         return f"\\textbf{{{(stated[1] or stated[2]).strip()}}}\n\n"
@@ -286,19 +286,19 @@ def _said(option: str | None) -> str:
 
 
 def prepared(text: str) -> str:
-    """Return a text with labels of items as words, bibliography entries as paragraphs, and theorems declared."""
+    """Return a text with item labels as words, bibliography entries as paragraphs, and theorems declared."""
     text = unwrapped(_with_frames(with_plain_tables(text)), _THEOREMS)
     if "\\bibitem" in text:
         text = _BIBLIOGRAPHY.sub(r"\\section*{References}", text).replace(r"\end{thebibliography}", "")
         text = _ENTRY.sub(lambda match: f"\n\n[{_SPECIAL.sub(_escaped, match[1])}] ", text).replace("\\newblock", " ")
     text = _LENGTH.sub("", _SPACING.sub(r"\1", text))
     text = _CELL_LINES.sub(lambda match: (match[1] or match[2] or "").replace("\\\\", " "), text)
-    text = re.sub(r"\\A(?:nd|ND)\b", r"\\and", text)  # between authors, in the styles of some conferences
+    text = re.sub(r"\\A(?:nd|ND)\b", r"\\and", text)  # between authors, in some conference styles
     return _declared(text) + (_with_labels(text) if re.search(r"\\item\s*\[", text) else text)
 
 
 def _with_frames(text: str) -> str:
-    """Return a text whose slides by the command `\\frame{...}` are environments."""
+    """Return a text whose slides written as `\\frame{...}` are environments."""
     parts, at = [], 0
     while found := _FRAME_COMMAND.search(text, at):
         end = closing(text, found.end(), _MAX_BRACES)
@@ -343,7 +343,7 @@ def _with_labels(text: str) -> str:
 
 
 def with_plain_tables(text: str) -> str:
-    """Return a source with its tables outside of boxes, with known types of columns, and with marked headers."""
+    """Return a source with its tables outside boxes, with known column types and marked headers."""
     if "tabular" not in text and "longtable" not in text:
         return text
     text, literal = _unboxed(text)
@@ -362,12 +362,12 @@ def _is_within(place: int, spans: list[tuple[int, int]]) -> bool:
 
 
 def _plain_columns(columns: str) -> str:
-    """Return types of columns as pandoc knows them: only their sides are left where it does not know one."""
+    """Return column types that pandoc knows: if any is unknown, only their alignments."""
     return "".join(_sides(columns)) if _UNKNOWN.search(columns) else columns
 
 
 def _body(text: str, name: str, end: int) -> tuple[str, int]:
-    """Return the rows of a table from the brace behind its columns on, and where they end."""
+    """Return the rows of a table from the brace after its columns onwards, and where they end."""
     last = text.find(f"\\end{{{name}}}", end)
     if last < 0 or r"\begin{tabular" in text[end:last]:
         return "", end
@@ -375,7 +375,7 @@ def _body(text: str, name: str, end: int) -> tuple[str, int]:
 
 
 def closing(text: str, at: int, most: int) -> int:
-    """Return the place of the brace that closes the one before `at`, -1 if none of the next `most` ones does."""
+    """Return the position of the brace that closes the one before `at`, or -1 if none of the next `most` does."""
     depth = 1
     for brace in islice(_BRACE.finditer(text, at), most):
         depth += 1 if brace[0] == "{" else -1
@@ -385,7 +385,7 @@ def closing(text: str, at: int, most: int) -> int:
 
 
 def _unboxed(text: str) -> tuple[str, list[tuple[int, int]]]:
-    """Return a source without the boxes around its tables, and where its literal texts are then."""
+    """Return a source without the boxes around its tables, and the new positions of its literal texts."""
     literal, cuts = _literal(text), list[tuple[int, int]]()
     for box in _BOX.finditer(text):
         end = closing(text, box.end(), _MAX_BOX_BRACES)
@@ -418,7 +418,7 @@ def _sides(columns: str) -> Iterator[str]:
 
 
 def _with_marked_header(body: str) -> str:
-    """Return the rows of a table, with a mark in each row of its header if that has several."""
+    """Return the rows of a table, with a mark in each header row if there are several."""
     rule = _RULE.match(body)
     if rule is None:
         return body

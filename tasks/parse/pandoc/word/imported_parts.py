@@ -1,4 +1,4 @@
-"""Imported parts: HTML, saved pages, rich text and plain text that a Word document shows where it names them.
+"""Imported parts: HTML, saved pages, rich text and plain text that a Word document includes by reference.
 
 Some programs write nothing else into a document. Source: ISO/IEC 29500-1, 17.17.2.1 "altChunk".
 """
@@ -20,13 +20,13 @@ from docmill.tasks.parse.pandoc.inlines import Node, plain_text
 from docmill.tasks.parse.pandoc.word.word_fields import W, paragraph_of
 from docmill.tasks.parse.plain_text import parse_text
 
-_KIND = "aFChunk"  # of the relationship that leads to such a part
-IMPORTED_MARK = "\ue010"  # around the id of a part, in a paragraph of its own; of private use
+_KIND = "aFChunk"  # of the relationship to such a part
+IMPORTED_MARK = "\ue010"  # a private-use character around the id of a part, in a paragraph of its own
 _MARKED = re.compile(f"{IMPORTED_MARK}([^{IMPORTED_MARK}]*){IMPORTED_MARK}")
 
 
 def mark_imported(root: Any) -> None:
-    """Replace each reference to an imported part by a paragraph that marks it, below the table that it stands in."""
+    """Replace each reference to an imported part with a marked paragraph, below the table that contains it."""
     body = root.find(W + "body")
     for chunk in reversed(list(root.iter(W + "altChunk")) if body is not None else []):
         top = next(one for one in (chunk, *chunk.iterancestors()) if one.getparent() is body)
@@ -35,7 +35,7 @@ def mark_imported(root: Any) -> None:
 
 
 def with_imported(blocks: list[Node], container: zipfile.ZipFile, body: str) -> tuple[list[Node], list[str]]:
-    """Return pandoc's blocks with imported parts in the place of their marks, and why parts could not be read."""
+    """Return pandoc's blocks with imported parts in place of their marks, and why some parts could not be read."""
     links = links_of(container, body)
     drawn, unread = list[Node](), list[str]()
     for block in blocks:
@@ -52,7 +52,7 @@ def with_imported(blocks: list[Node], container: zipfile.ZipFile, body: str) -> 
 
 
 def _read(container: zipfile.ZipFile, part: str) -> list[Parsed]:
-    """Return the documents that an imported part shows."""
+    """Return the documents in an imported part."""
     suffix, data = posixpath.splitext(part)[1].lower(), container.read(part)
     if suffix in (".htm", ".html", ".xhtml"):
         return [read_page(data, pictures_in(container, posixpath.dirname(part)))]

@@ -1,4 +1,4 @@
-"""Word's numbering: the lists that a document declares, and which paragraphs its styles number.
+"""Word's numbering: the lists that a document declares, and the paragraphs that its styles number.
 
 Source: ISO/IEC 29500-1, 17.9 "Numbering".
 """
@@ -12,7 +12,7 @@ from docmill.tasks.parse.pandoc.word.word_fields import OFF, W
 from docmill.tasks.parse.xml_trees import whole
 
 _MAX_PARENTS = 20
-"""Maximum chain of parent styles: a file may name a style as its own ancestor."""
+"""Maximum length of a chain of parent styles, as a file may name a style as its own ancestor."""
 TOP_LEVEL, LEVELS = 0, 9
 
 
@@ -21,8 +21,8 @@ class NumberLevel:
     """How a level of a list is numbered.
 
     `text` has "%1" for the number of the first level and so on. `restart` is the level, from 1, after which the count
-    begins anew, 0 if it never does and None for any level above. `pattern` shows the first members of a form of its
-    own, such as "001, 002, ...". A `legal` level shows the numbers of all levels in digits.
+    starts again, 0 if it never does, or None for any level above. `pattern` shows the first numbers of a custom format,
+    such as "001, 002, ...". A `legal` level shows the numbers of all levels as digits.
     """
 
     form: str
@@ -40,9 +40,9 @@ class NumberLevel:
 
 @dataclass(frozen=True, slots=True)
 class NumberedList:
-    """A list: `shared` is the name of the definition that it counts with; `starts` are first numbers of its own.
+    """A list: `shared` is the name of the definition that it counts with; `starts` has its own first numbers.
 
-    A level has such a number only when it occurs in this list first, not when it restarts.
+    Such a number applies only when the level first occurs in this list, not when it restarts.
     """
 
     shared: str
@@ -51,13 +51,13 @@ class NumberedList:
     starts: dict[int, int]
 
     def start(self, level: int) -> int:
-        """Return the number with which a level begins."""
+        """Return the first number of a level."""
         return self.levels[level].start if level in self.levels else 1
 
 
 @dataclass(frozen=True, slots=True)
 class _NumberingStyle:
-    """What a paragraph style says of numbers: its parent, its list, its level."""
+    """A paragraph style's numbering: its parent, its list, its level."""
 
     parent: str
     list: str | None
@@ -87,18 +87,18 @@ class WordNumbering:
         return number, min(level or TOP_LEVEL, LEVELS - 1)
 
     def _list_by_style(self, chain: list[str]) -> str | None:
-        """Return the list that the nearest style names which names any."""
+        """Return the list from the nearest style that names one."""
         stated = (self.styles[one].list for one in chain)
         return next((name for name in stated if name is not None), None)
 
     def _level_by_style(self, number: str, chain: list[str]) -> int | None:
-        """Return the level of a paragraph that its style numbers: that which is linked to it, else the stated one."""
+        """Return the level of a paragraph numbered by its style: the level linked to the style, or else its own."""
         linked = self._linked_level(number, chain)
         stated = (self.styles[one].level for one in chain)
         return next((level for level in stated if level is not None), None) if linked is None else linked
 
     def _linked_level(self, number: str, chain: list[str]) -> int | None:
-        """Return the level of a list that is linked to a style or to the nearest of its ancestors."""
+        """Return the level of a list that is linked to a style or to its nearest ancestor."""
         by_style = self.lists[number].by_style
         return next((by_style[one] for one in chain if one in by_style), None)
 
@@ -111,7 +111,7 @@ class WordNumbering:
 
 
 def read_numbering(container: zipfile.ZipFile, styles: Any) -> WordNumbering:
-    """Return the numbering of a Word document; none if it has no lists, or their part is damaged.
+    """Return the numbering of a Word document; it is empty if there are no lists or their part is damaged.
 
     `styles` is the root of `word/styles.xml`, or None if there is none.
     """
@@ -141,7 +141,7 @@ def _lists(numbering: Any, styles: dict[str, _NumberingStyle]) -> dict[str, Numb
 
 
 def _definition(node: Any, shared: dict[Any, Any], numbers: dict[Any, Any], styles: Any) -> tuple[str, Any]:
-    """Return the definition of a list; one that only names a style is defined by the list of that style."""
+    """Return the definition of a list; if it only names a style, the definition of that style's list."""
     name = _value(node, "abstractNumId") or ""
     style = styles.get(_value(shared[name], "numStyleLink"))
     other = numbers.get(style.list) if style else None
@@ -171,7 +171,7 @@ def _add_level(node: Any, levels: dict[int, NumberLevel], by_style: dict[str, in
     style = _value(node, "pStyle")
     if style:
         by_style[style] = number
-    form = next(iter(node.iter(W + "numFmt")), None)  # within AlternateContent if it is one of a later Word
+    form = next(iter(node.iter(W + "numFmt")), None)  # within AlternateContent for a format from a later Word
     start = _whole(_value(node, "start"))
     levels[number] = NumberLevel(
         form=(None if form is None else form.get(W + "val")) or "decimal",
@@ -189,7 +189,7 @@ def _is_on(node: Any) -> bool:
 
 
 def _value(node: Any, name: str) -> str | None:
-    """Return the value of a child, None if there is no such child."""
+    """Return the value of a child, or None if there is no such child."""
     child = None if node is None else node.find(W + name)
     return None if child is None else str(child.get(W + "val") or "")
 

@@ -1,8 +1,8 @@
-"""Word until 2003: converted by LibreOffice where it is installed, else read from its own table of pieces (MS-DOC).
+"""Word until 2003: converted by LibreOffice if it is installed, otherwise read from the file's piece table (MS-DOC).
 
 LibreOffice runs headless, in a separate process with the worker's limits and a fresh profile for each document: no
-macro runs, and no link of a document is fetched. A document's characters lie in pieces all over the file; a table of
-pieces says where, and how each is encoded. What a paragraph is stands in pages of properties beside it.
+macro runs, and no link of a document is fetched. A document's characters are in pieces all over the file; the piece
+table gives their positions and encodings. Paragraph properties are stored separately, in property pages.
 """
 
 import io
@@ -24,7 +24,7 @@ from docmill.tasks.parse.office.properties import compound_properties
 from docmill.tasks.parse.pandoc.word.word import parse_docx
 
 _TIMEOUT_S = 120.0
-"""Seconds for a conversion. LibreOffice hangs on some damaged files, which block a worker for this long; with less,
+"""Timeout of a conversion. LibreOffice hangs on some damaged files, which then block a worker for this long; with less,
 long documents are rejected on a slow machine, where its start alone takes a while."""
 _PROGRAMS = ("soffice", "libreoffice")
 _SETTINGS = """<?xml version="1.0" encoding="UTF-8"?>
@@ -38,34 +38,34 @@ _SETTINGS = """<?xml version="1.0" encoding="UTF-8"?>
 </oor:items>
 """
 
-_CODE = re.compile("\x13[^\x13\x14\x15]*(?:\x14([^\x13\x14\x15]*))?\x15")  # a field: its code, and what it shows
-_MAX_NESTED = 20  # fields within fields: a table of contents has three
+_CODE = re.compile("\x13[^\x13\x14\x15]*(?:\x14([^\x13\x14\x15]*))?\x15")  # a field: its code and its result
+_MAX_NESTED = 20  # fields within fields: a table of contents has three levels
 _SIGNS = dict.fromkeys((*range(1, 9), 0x13, 0x14, 0x15, 0x1F)) | {0x0B: "\n", 0x0E: "\n", 0x1E: "-", 0xA0: " "}
-"""Marks of pictures, notes and fields are dropped; breaks, hyphens and spaces that do not break are the usual ones."""
+"""Marks of pictures, notes and fields are dropped; breaks, hyphens and non-breaking spaces become the usual ones."""
 _CELL = "\x07"
 _OTHERS = {"footnotes": "paragraph", "endnotes": "paragraph", "boxes": "paragraph", "comments": "text"}
 # Offsets in the file information block, and its flags.
 _MAGIC, _OLD_MAGIC = b"\xec\xa5", b"\xdc\xa5"
 _VERSION, _FLAGS, _COUNTS, _CLX, _PAPX = 0x02, 0x0A, 0x4C, 0x1A2, 0x102
 _ENCRYPTED, _SECOND_TABLE, _COMPLEX = 0x0100, 0x0200, 0x0004
-_FIRST_97 = 0x00C1  # the version of Word 97: earlier ones have another block
-_OLD_TEXT, _OLD_COUNT = 0x18, 0x34  # of Word 6 and 95: where the text begins, and its length
+_FIRST_97 = 0x00C1  # the version of Word 97: earlier ones have a different block
+_OLD_TEXT, _OLD_COUNT = 0x18, 0x34  # of Word 6 and 95: the offset of the text and its length
 _STORIES = ("body", "footnotes", "headers", "macros", "comments", "endnotes", "boxes")
-_PIECES, _PROPERTIES = b"\x02", b"\x01"  # parts of the table of pieces
-_PAGE = 512  # bytes of a page of properties
+_PIECES, _PROPERTIES = b"\x02", b"\x01"  # parts of the piece table
+_PAGE = 512  # bytes of a property page
 _PAGE_NUMBER = 0x3FFFFF  # bits of a page's number
-_DESCRIPTOR = 13  # bytes that describe one paragraph of a page
-_NARROW = 1 << 30  # bit of a piece's place: one byte a character, at half of the place
+_DESCRIPTOR = 13  # bytes that describe one paragraph in a page
+_NARROW = 1 << 30  # bit of a piece's position: one byte per character, at half of that position
 _MAX_PAGES = 100_000
 _HEADINGS = range(1, 10)  # the numbers of the styles Heading 1 to Heading 9
 # Operations on paragraphs.
 _IN_TABLE, _ROW_END, _LIST, _LIST_LEVEL = b"\x16\x24\x01", b"\x17\x24\x01", b"\x0b\x46", b"\x0a\x26"
-_MARKS = "\r\x07\x0c"  # what ends a paragraph, a cell, a page or section
+_MARKS = "\r\x07\x0c"  # end a paragraph, a cell, and a page or section
 
 
 @dataclass(frozen=True, slots=True)
 class WordLook:
-    """What is said of a paragraph: the level of a heading and of an item, 0 for none; its place in a table."""
+    """A paragraph's properties: the level of a heading and an item, 0 for none, and its role in a table."""
 
     heading: int = 0
     item: int = 0
@@ -75,7 +75,7 @@ class WordLook:
 
 @dataclass(slots=True)
 class WordParagraph:
-    """A paragraph: its text with field codes and marks in it, the mark that ends it, and its look."""
+    """A paragraph: its text including field codes and marks, the mark that ends it, and its look."""
 
     text: str
     mark: str
@@ -90,7 +90,7 @@ class WordText:
 
 
 def read_word(data: bytes) -> WordText:
-    """Return the text of a document; raise Rejected `encrypted`, or `corrupt` if it holds no table of pieces."""
+    """Return the text of a document; raise Rejected `encrypted`, or `corrupt` if it has no piece table."""
     import olefile
 
     with olefile.OleFileIO(io.BytesIO(data)) as container:
@@ -108,7 +108,7 @@ def read_word(data: bytes) -> WordText:
 
 
 def _old_text(main: bytes, flags: int) -> WordText:
-    """Return the text of Word 6 or 95, which lies in one piece unless the document was saved fast."""
+    """Return the text of Word 6 or 95, which is in one piece unless the document was saved with "fast save"."""
     if flags & _COMPLEX:
         raise Rejected("unsupported", "this document was saved fast by Word 6 or 95; LibreOffice reads it")
     begin, count = _long(main, _OLD_TEXT), _long(main, _OLD_COUNT)
@@ -138,7 +138,7 @@ def _text(main: bytes, table: bytes) -> WordText:
 
 
 def _ends(text: str, places: list[int], start: int, end: int) -> Iterator[int]:
-    """Yield where in the file each paragraph of a stretch ends."""
+    """Yield the file position at which each paragraph of a span ends."""
     for at in range(start, end):
         if text[at] in _MARKS and at < len(places):
             yield places[at]
@@ -155,7 +155,7 @@ def _paragraphs(text: str, looks: list[WordLook]) -> Iterator[WordParagraph]:
 
 
 def _pieces(main: bytes, table: bytes) -> Iterator[tuple[int, bytes, int]]:
-    """Yield the place of each piece in the file, its bytes, and how many of them a character has."""
+    """Yield each piece's file position, its bytes, and its number of bytes per character."""
     begin, length = _long(main, _CLX), _long(main, _CLX + 4)
     clx = table[begin : begin + length]
     at = 0
@@ -165,7 +165,7 @@ def _pieces(main: bytes, table: bytes) -> Iterator[tuple[int, bytes, int]]:
         return
     pieces = clx[at + 5 : at + 5 + _long(clx, at + 1)]
     count = (len(pieces) - 4) // 12
-    left = len(main)  # pieces of a damaged file may all say that they are the whole of it
+    left = len(main)  # in a damaged file, every piece may claim the whole file
     for number in range(count):
         characters = _long(pieces, 4 * number + 4) - _long(pieces, 4 * number)
         place = _long(pieces, 4 * (count + 1) + 8 * number + 2)
@@ -177,7 +177,7 @@ def _pieces(main: bytes, table: bytes) -> Iterator[tuple[int, bytes, int]]:
 
 
 class _Looks:
-    """The looks of paragraphs by their places in the file."""
+    """The looks of paragraphs by their positions in the file."""
 
     def __init__(self, main: bytes, table: bytes) -> None:
         found: dict[int, WordLook] = {}
@@ -187,7 +187,7 @@ class _Looks:
         self._looks = [found[end] for end in self._ends]
 
     def at(self, place: int) -> WordLook:
-        """Return the look of the paragraph whose mark is at a place."""
+        """Return the look of the paragraph whose mark is at a position."""
         number = bisect_right(self._ends, place)
         return self._looks[number] if number < len(self._looks) else WordLook()
 
@@ -204,7 +204,7 @@ def _property_pages(main: bytes, table: bytes) -> Iterator[bytes]:
 
 
 def _looks_of(page: bytes) -> Iterator[tuple[int, WordLook]]:
-    """Yield where each paragraph of a page ends, and its look."""
+    """Yield the end and the look of each paragraph of a page."""
     count = page[-1]
     first = 4 * (count + 1)
     for number in range(count):
@@ -212,7 +212,7 @@ def _looks_of(page: bytes) -> Iterator[tuple[int, WordLook]]:
         if not at:
             yield _long(page, 4 * number + 4), WordLook()
             continue
-        # A size of 0 says that the true one follows it.
+        # A size of 0 means that the real size follows.
         start, size = (at + 2, 2 * page[min(at + 1, _PAGE - 1)]) if not page[at] else (at + 1, 2 * page[at] - 1)
         yield _long(page, 4 * number + 4), _look(page[start : start + size])
 
@@ -236,9 +236,9 @@ def _long(data: bytes, at: int) -> int:
 
 
 def parse_doc(data: bytes, options: ParseOptions) -> Parsed:
-    """Return a Word document of up to 2003, converted and then read as a current one.
+    """Return a document of Word up to 2003, converted and then read as a current one.
 
-    Where LibreOffice is not installed, or fails, its own text is read, and the metadata say so.
+    If LibreOffice is not installed or fails, the file's own text is read, and the metadata say so.
     """
     try:
         converted = _converted(data, "doc", "docx")
@@ -248,10 +248,10 @@ def parse_doc(data: bytes, options: ParseOptions) -> Parsed:
 
 
 def _own_text(data: bytes, why: Rejected) -> Parsed:
-    """Return a document as its own pieces say; raise `why`, the reason of LibreOffice, if they say nothing."""
+    """Return a document read from its own pieces; raise `why`, LibreOffice's reason, if they contain nothing."""
     try:
         drawn = draw_old_word(data)
-    except Exception as error:  # a damaged file may break the reading of its table anywhere
+    except Exception as error:  # a damaged file may break the reading of its piece table anywhere
         raise why from error
     if not drawn.text:
         raise why
@@ -261,7 +261,7 @@ def _own_text(data: bytes, why: Rejected) -> Parsed:
 def draw_old_word(data: bytes) -> Parsed:
     """Return a document's headings, paragraphs, items and tables, then notes, boxes and comments.
 
-    The numbers of automatic lists are not in the text of such a file, and are lost.
+    The numbers of automatic lists are not in the text of such a file and are lost.
     """
     stories = read_word(data).stories
     canvas = Canvas()
@@ -297,7 +297,7 @@ def _draw(canvas: Canvas, paragraphs: list[WordParagraph]) -> None:
 
 
 def _plain(text: str) -> str:
-    """Return a paragraph's text as it is shown: the results of fields, without their codes and other marks."""
+    """Return a paragraph's text as shown: the results of fields without their codes and other marks."""
     for _ in range(_MAX_NESTED):
         if "\x15" not in text:
             break
@@ -306,7 +306,7 @@ def _plain(text: str) -> str:
 
 
 def _with_properties(parsed: Parsed, data: bytes) -> Parsed:
-    """Return a document with the properties of the original file; the converted one has the dates of the conversion."""
+    """Return a document with the original file's properties; the converted file has the dates of the conversion."""
     own = compound_properties(data)
     title = own.pop("title", "") or parsed.title
     kept = {name: value for name, value in parsed.metadata.items() if name not in ("created", "modified")}

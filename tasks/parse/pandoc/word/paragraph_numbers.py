@@ -1,7 +1,7 @@
-"""Word's paragraph numbers: count the paragraphs of a document as Word does, and write each number into the text.
+"""Word's paragraph numbers: counts a document's paragraphs as Word does, and writes each number into the text.
 
-The numbers of lists, clauses and headings stand in no paragraph: Word computes them whenever it shows a document.
-Forms are those of ISO/IEC 29500-1, ST_NumberFormat; words are English, and a form that is not known here is decimal.
+The numbers of lists, clauses and headings are not stored in paragraphs; Word computes them whenever it shows a
+document. Formats are those of ISO/IEC 29500-1, ST_NumberFormat; words are English, and unknown formats become decimal.
 """
 
 import re
@@ -62,14 +62,14 @@ _ORDINALS = {
 }  # fmt: skip
 _MAX_WORDS = 99  # numbers of articles are smaller; larger ones are written in digits
 _TEENS = range(11, 14)  # 11th, 12th, 13th
-_MAX_REPEATED = 30  # times that a letter is repeated: after z comes aa, and no list is longer than this
+_MAX_REPEATED = 30  # repetitions of a letter: aa follows z, and no list is longer than this
 
 
 def write_numbers(root: Any, numbering: WordNumbering) -> None:
-    """Insert its number, between marks, at the beginning of each numbered paragraph of a part.
+    """Insert each numbered paragraph's number, between marks, at its beginning.
 
-    Text boxes count apart from the text around them. Paragraphs that are hidden, or whose mark is deleted, count for
-    nothing; empty ones count, but nothing shows it.
+    Text boxes are counted separately from the text around them. Paragraphs that are hidden or whose mark is deleted do
+    not count; empty ones count, but show no number.
     """
     if not numbering.lists:
         return
@@ -94,12 +94,12 @@ class _NumberCount:
         self._begun: set[tuple[str, int]] = set()
 
     def label(self, number: str, level: int) -> str | None:
-        """Count a paragraph; return what Word shows before it, None for a bullet."""
+        """Count a paragraph; return the label that Word shows before it, or None for a bullet."""
         numbers = self._lists[number]
         if level not in numbers.levels:
             return None
         last = self._last[numbers.shared]
-        for above in range(level):  # a level that did not occur counts as begun
+        for above in range(level):  # a level that did not occur counts as started
             last.setdefault(above, numbers.start(above))
         last[level] = self._next(number, level, last)
         for deeper in [one for one in last if one > level]:
@@ -109,7 +109,7 @@ class _NumberCount:
         return None if own.form == _BULLET else _label(own, numbers, last)
 
     def _next(self, number: str, level: int, last: dict[int, int]) -> int:
-        """Return the number of a paragraph; the first of a list may have one of the list's own."""
+        """Return the number of a paragraph; the first one of a list may be given by the list."""
         numbers = self._lists[number]
         if (number, level) not in self._begun:
             self._begun.add((number, level))
@@ -136,7 +136,7 @@ def _written(number: int, level: NumberLevel, legal: bool) -> str:
 
 
 def _is_left_out(properties: Any, paragraph: Any) -> bool:
-    """Return whether a paragraph is joined to the next, because its mark is deleted, or is hidden."""
+    """Return whether a paragraph is merged with the next one because its mark is deleted, or is hidden."""
     mark = None if properties is None else properties.find(W + "rPr")
     if mark is None:
         return False
@@ -159,7 +159,7 @@ def _is_shown(node: Any, paragraph: Any) -> bool:
 
 
 def written(number: int, form: str) -> str:
-    """Return a number in a form of Word, such as "lowerRoman"; "" in the form "none"."""
+    """Return a number in one of Word's formats, such as "lowerRoman"; "" for the format "none"."""
     form = _SAME.get(form, form)
     if form in _SIGNS:
         return _SIGNS[form][number - 1] if 0 < number <= len(_SIGNS[form]) else str(number)
@@ -173,12 +173,12 @@ def written(number: int, form: str) -> str:
 
 
 def padded(number: int, pattern: str) -> str:
-    """Return a number in a form that shows its first members, such as "001, 002, 003, ..."."""
+    """Return a number in a format given by its first numbers, such as "001, 002, 003, ..."."""
     return str(number).zfill(len(pattern.split(",")[0].strip()))
 
 
 def _letters(number: int, alphabet: str) -> str:
-    """Return a letter, repeated for numbers beyond the alphabet: after z comes aa, then bb."""
+    """Return a letter, repeated for numbers beyond the alphabet: after z come aa and bb."""
     times, at = divmod(number - 1, len(alphabet))
     return alphabet[at] * (times + 1) if 0 <= times < _MAX_REPEATED else str(number)
 

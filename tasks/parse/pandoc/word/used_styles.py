@@ -1,4 +1,4 @@
-"""Used styles: those that the text of a Word document names; Word writes hundreds, and pandoc reads them all."""
+"""Used styles: those that a Word document's text names; Word writes hundreds, and pandoc would read them all."""
 
 import re
 import zipfile
@@ -14,7 +14,7 @@ _Name = TypeVar("_Name", str, bytes)
 STYLES = "word/styles.xml"
 _USERS = re.compile(r"word/(?:document|footnotes|endnotes|comments|numbering)\.xml")
 _USED = re.compile(rb"tyle(?:Link)?\b[^<>]*?\bval=[\"']([^\"'<>]*)[\"']")
-"""What pStyle, rStyle, tblStyle, styleLink and numStyleLink name; a pattern that begins with letters is found fast."""
+"""The styles in pStyle, rStyle, tblStyle, styleLink and numStyleLink; a pattern that begins with letters is fast."""
 _UNREAD = [W + name for name in ("latentStyles", "docDefaults")]
 _BOUND = f'xmlns:w="{W[1:-1]}"'.encode()
 _ANY_STYLE = b"<w:style"
@@ -26,11 +26,11 @@ _END = b"</w:style>"
 
 
 def read_styles(container: zipfile.ZipFile) -> Any:
-    """Return the root of `word/styles.xml` with the styles in use; None if it is missing or damaged."""
+    """Return the root of `word/styles.xml` with the styles in use, or None if it is missing or damaged."""
     used = used_styles(container)
     try:
         root = xml_tree(without_unused_styles(usual_names(container.read(STYLES)), used))
-    except Exception:  # whatever is wrong with it, its other readers say
+    except Exception:  # other readers of the file report any error
         return None
     keep_used_styles(root, used)
     return root
@@ -43,7 +43,7 @@ def used_styles(container: zipfile.ZipFile) -> frozenset[str]:
 
 
 class _StyleText(NamedTuple):
-    """Where a style begins and ends in the file, whether it may be a default one, and the id of that it is based on."""
+    """A style's start and end in the file, whether it may be a default style, and the id of its base style."""
 
     start: int
     end: int
@@ -52,9 +52,9 @@ class _StyleText(NamedTuple):
 
 
 def without_unused_styles(content: bytes, used: frozenset[str]) -> bytes:
-    """Return `word/styles.xml` without styles that `keep_used_styles` removes, so that they need not be parsed.
+    """Return `word/styles.xml` without the styles that `keep_used_styles` removes, so that they need not be parsed.
 
-    A file that is not written as Word writes it is returned as it is.
+    A file that is not written the way Word writes it is returned unchanged.
     """
     styles = _written_styles(content)
     defaults = (name for name, one in styles.items() if one.is_default)
@@ -66,7 +66,7 @@ def without_unused_styles(content: bytes, used: frozenset[str]) -> bytes:
 
 
 def _written_styles(content: bytes) -> dict[bytes, _StyleText]:
-    """Return the styles by id, in order; none if what looks like a style may be something else."""
+    """Return the styles by id, in order; empty if anything like a style may be something else."""
     if content.count(b"xmlns:w=") != 1 or _BOUND not in content or b"<!" in content or content.count(b"<?") > 1:
         return {}
     found = [_written_style(content, tag) for tag in _STYLE.finditer(content)]
@@ -76,7 +76,7 @@ def _written_styles(content: bytes) -> dict[bytes, _StyleText]:
 
 
 def _written_style(content: bytes, tag: re.Match[bytes]) -> tuple[bytes, _StyleText] | None:
-    """Return a style with its id; None if it is not written as Word writes it."""
+    """Return a style with its id, or None if it is not written the way Word writes it."""
     name, end = _ID.search(tag[1]), content.find(_END, tag.end())
     based = content.find(_BASED, tag.end(), end)
     parent = _PARENT.match(content, based) if based >= 0 else None
@@ -86,7 +86,7 @@ def _written_style(content: bytes, tag: re.Match[bytes]) -> tuple[bytes, _StyleT
 
 
 def keep_used_styles(root: Any, used: frozenset[str]) -> None:
-    """Remove the styles of `word/styles.xml` that are neither used, nor what those are based on, nor default ones."""
+    """Remove the styles of `word/styles.xml` that are neither used, nor the base of used ones, nor default styles."""
     styles = {one.get(W + "styleId") or "": one for one in root.iterchildren(W + "style")}
     kept = _kept((*used, *(name for name, style in styles.items() if _is_default(style))), styles, _parent)
     unused = [style for name, style in styles.items() if name not in kept]
@@ -95,7 +95,7 @@ def keep_used_styles(root: Any, used: frozenset[str]) -> None:
 
 
 def _kept(names: Iterable[_Name], styles: dict[_Name, Any], parent: Callable[[Any], _Name]) -> set[_Name]:
-    """Return the names of these styles and of all that they are based on."""
+    """Return the names of these styles and of all styles that they are based on."""
     kept: set[_Name] = set()
     for used in names:
         name = used

@@ -1,9 +1,9 @@
 """Word: documents read by pandoc, with headings by style, numbered lists, tables, notes, equations, links, pages.
 
-`unstructured` reads pages, but neither notes, equations, text boxes nor the numbers of items. Pandoc reads those, once
-they are written where it reads: it replaces a paragraph by the text box anchored to it, drops cells of short rows,
-tabs in tables of contents, simple fields, words with ruby readings, charts and diagrams, keeps hidden text and deleted
-rows, and ignores pages, comments, list levels set by style, and text that is raised by points.
+`unstructured` reads pages, but no notes, equations, text boxes or item numbers. Pandoc reads those once they are
+written in a form that it can read: it replaces a paragraph with the text box anchored to it; drops cells of short rows,
+tabs in tables of contents, simple fields, words with ruby readings, charts and diagrams; keeps hidden text and deleted
+rows; and ignores pages, comments, list levels set by style, and text raised by points.
 """
 
 import io
@@ -59,20 +59,20 @@ _RENDERED_BREAK = b"<w:lastRenderedPageBreak"
 _PAGE_BREAK = re.compile(rb"<w:br\b[^<>]*w:type=\"page\"")
 _BODY = "word/document.xml"
 _NOTES = ("word/footnotes.xml", "word/endnotes.xml")
-_SHOWN = {PAGE_MARK: "", DEEPER_MARK: "", NUMBER_MARK: "", NUMBER_END: " "}  # marks to those who do not know them
+_SHOWN = {PAGE_MARK: "", DEEPER_MARK: "", NUMBER_MARK: "", NUMBER_END: " "}  # for readers that do not know the marks
 _FALLBACK = "{http://schemas.openxmlformats.org/markup-compatibility/2006}Fallback"
 _INNER_LIST = re.compile(r"List(?:Bullet|Number)([2-5])")
 _MAX_COLUMNS = 200
-"""Columns up to which rows are filled: Word's own limit is 63, and a file may claim any number."""
+"""Maximum columns to which rows are filled: Word's own limit is 63, and a file may claim any number."""
 _WRAPPERS = [W + name for name in ("fldSimple", "bdo", "dir", "customXml", "smartTag")]
 _ABOUT_WRAPPERS = ("fldData", "customXmlPr", "smartTagPr")
 _SIZE = f"{W}rPr/{W}sz"
 _PART = "word/comments.xml"
-_LONGEST_QUOTE = 80  # characters of the words that a comment is about; a whole paragraph stands above it anyway
+_LONGEST_QUOTE = 80  # characters of the text that a comment refers to; whole paragraphs are just above it anyway
 
 
 Comments = dict[str, tuple[str, str]]
-"""Comments by id: who says it, such as "Comment by Ann", and what."""
+"""Comments by id: the author, such as "Comment by Ann", and the text."""
 _BODY_PART = "word/document.xml"
 _RUN, _TEXT, _PROPERTIES = W + "r", W + "t", W + "rPr"
 _LOOKS = frozenset(W + name for name in ("lang", "noProof", "sz", "szCs", "color", "kern", "spacing", "w"))
@@ -80,29 +80,29 @@ _KEPT = {
     W + "tcPr": frozenset(W + name for name in ("gridSpan", "vMerge", "hMerge", "cellIns", "cellDel")),
     W + "tblPr": frozenset(W + name for name in ("tblStyle", "tblLook", "tblCaption", "tblDescription")),
 }
-"""What of the properties of cells and tables says more than how they look; widths of columns do not."""
+"""Properties of cells and tables that affect more than their appearance; column widths do not."""
 _UNEVEN = [W + name for name in ("gridSpan", "vMerge", "gridBefore", "gridAfter", "sdt")]
 _LAYOUT_NAMES = """
     spacing jc widowControl keepNext keepLines contextualSpacing tabs shd pBdr suppressAutoHyphens textAlignment
     snapToGrid bidi
 """
 _LAYOUT = frozenset(W + name for name in _LAYOUT_NAMES.split())
-"""How a paragraph is set."""
+"""Layout properties of paragraphs."""
 _UNREAD_PARTS = re.compile(
     r"(?:docProps|customXml|word/theme|word/glossary)/.*|word/(?:stylesWithEffects|fontTable|webSettings)\.xml"
 )
 """Parts that pandoc does not read: in Word's empty document, `stylesWithEffects.xml` is larger than all others."""
 
-_ABOVE_TEXT = frozenset(("title", "subtitle", "author", "date", "abstract"))  # styles of what pandoc takes for metadata
+_ABOVE_TEXT = frozenset(("title", "subtitle", "author", "date", "abstract"))  # styles that pandoc treats as metadata
 _Key = tuple[Any, ...]
 
 
 def parse_docx(data: bytes, options: ParseOptions) -> Parsed:
     """Return a Word document drawn as Markdown; headers and footers are furniture.
 
-    Pages are those of the last save in Word, else those of hard page breaks. The title is the document property, else
-    the title in the text. Comments stand below their paragraphs if `options` ask for them. In a document without
-    heading styles, short paragraphs in bold are headings of level 2.
+    Pages are those of the last save in Word, or else those of hard page breaks. The title is the document property, or
+    else the title in the text. Comments follow their paragraphs if `options` request them. In a document without
+    heading styles, short bold paragraphs are headings of level 2.
     """
     with open_office(data, options.max_unpacked_bytes) as container:
         metadata = with_iso_dates(core_properties(container))
@@ -115,7 +115,7 @@ def parse_docx(data: bytes, options: ParseOptions) -> Parsed:
 
 
 def _drawn(container: zipfile.ZipFile, prepared: bytes, stated: str) -> tuple[Canvas, str, dict[str, Any]]:
-    """Return the canvas, and the text's own title and metadata; `unstructured` reads files that pandoc rejects."""
+    """Return the canvas and the text's own title and metadata; `unstructured` reads files that pandoc rejects."""
     try:
         tree = read_tree(prepared, "docx")
     except Rejected as why:
@@ -126,7 +126,7 @@ def _drawn(container: zipfile.ZipFile, prepared: bytes, stated: str) -> tuple[Ca
         return canvas, canvas.first_heading(), {"read_as": f"by unstructured; {why.message}"}
     canvas = Canvas()
     unread: list[str] = []
-    if IMPORTED_MARK.encode() in prepared:  # whose members are not packed
+    if IMPORTED_MARK.encode() in prepared:  # its members are not compressed, so the mark can be found
         tree["blocks"], unread = with_imported(tree["blocks"], container, _BODY)
     body = container.read(_BODY)
     canvas.page = int(_RENDERED_BREAK in body or _PAGE_BREAK.search(body) is not None)
@@ -139,9 +139,9 @@ def _drawn(container: zipfile.ZipFile, prepared: bytes, stated: str) -> tuple[Ca
 
 
 def draw_elements(data: bytes, canvas: Canvas, origin: zipfile.ZipFile) -> None:
-    """Draw a Word document that is prepared for pandoc as Markdown; what pandoc does not read is read from its origin.
+    """Draw a Word document prepared for pandoc as Markdown; parts that pandoc does not read come from its origin.
 
-    Raise Rejected if `unstructured`, or python-docx below it, is not installed.
+    Raise Rejected if `unstructured` or its dependency python-docx is not installed.
     """
     with zipfile.ZipFile(io.BytesIO(data)) as container:
         plain = rewritten(container, lambda name, content: _without_marks(content or origin.read(name)))
@@ -160,7 +160,7 @@ def _without_marks(content: bytes) -> bytes:
 
 
 class _BodyChanges(NamedTuple):
-    """What is written into the text of a document that other parts of the file hold."""
+    """Content from other parts of the file that is written into a document's text."""
 
     graphics: Callable[[], dict[str, list[Any]]]
     numbering: WordNumbering
@@ -168,7 +168,7 @@ class _BodyChanges(NamedTuple):
     styles: Any
 
     def prepared(self, name: str, content: bytes) -> bytes:
-        """Return the content of a part of the file as pandoc is to read it."""
+        """Return the content of a part of the file as pandoc will read it."""
         if name == STYLES and self.styles is not None:
             return bytes(etree.tostring(self.styles, encoding="utf-8", xml_declaration=True))
         if name not in (_BODY, *_NOTES):
@@ -187,8 +187,8 @@ def prepare_body(
     """Return `word/document.xml` with boxes below their paragraphs, complete lines and rows, and marks.
 
     Each paragraph that `numbering` numbers begins with its number. `graphics` returns the text of charts and diagrams
-    by id; it is inserted below them, as `comments` are. Marks say where pages begin, and what is a list of contents.
-    Pages are those of the last save in Word, else those of hard page breaks.
+    by id; it is inserted below them, and `comments` likewise. Marks show where pages begin and what belongs to a table
+    of contents. Pages are those of the last save in Word, or else those of hard page breaks.
     """
     root = xml_tree(content)
     for copy in list(root.iter(_FALLBACK)):  # the same drawing again, for old readers
@@ -203,7 +203,7 @@ def prepare_body(
     write_comments(root, comments)
     draw_graphics(root, graphics)
     mark_imported(root)
-    for box in reversed(list(root.iter(W + "txbxContent"))):  # so that those of one paragraph keep their order
+    for box in reversed(list(root.iter(W + "txbxContent"))):  # so that the boxes of one paragraph keep their order
         _move_below(box)
     for names, change in _CHANGES:
         for node in list(root.iter(*names)):
@@ -215,7 +215,7 @@ def prepare_body(
 
 
 def _keep_titles(root: Any, styles: Any) -> None:
-    """Let one paragraph at the top have each style of a title: of several, pandoc keeps the last, even an empty one."""
+    """Keep one paragraph per title style at the top: of several, pandoc uses the last, even if it is empty."""
     names = {one.get(W + "styleId"): one.find(W + "name") for one in styles.iter(W + "style")}
     seen = set[str]()
     for paragraph in root.iterfind(f"{W}body/{W}p"):
@@ -235,7 +235,7 @@ def _page_breaks(root: Any) -> list[Any]:
 
 
 def _leave_out(mark: Any) -> None:
-    """Remove the hidden run or the deleted row marked by this property."""
+    """Remove the hidden run or deleted row marked by this property."""
     properties = mark.getparent()
     owner = None if properties is None else properties.getparent()
     if owner is None or owner.getparent() is None or mark.get(W + "val") in OFF:
@@ -245,14 +245,14 @@ def _leave_out(mark: Any) -> None:
 
 
 def _write_out(ruby: Any) -> None:
-    """Replace a ruby node by its word, followed by the reading in brackets."""
+    """Replace a ruby node with its word, followed by the reading in brackets."""
     base, reading = ("".join(ruby.xpath(f"./*[local-name()='{name}']//text()")).strip() for name in ("rubyBase", "rt"))
     del ruby[:]
     _make_text(ruby, f"{base}({reading})" if reading else base)
 
 
 def _unwrap(node: Any) -> None:
-    """Replace a node by its children."""
+    """Replace a node with its children."""
     for child in node:
         if child.tag.rpartition("}")[2] not in _ABOUT_WRAPPERS:
             node.addprevious(child)
@@ -260,7 +260,7 @@ def _unwrap(node: Any) -> None:
 
 
 def _mark_depth(style: Any) -> None:
-    """Mark an item of an inner list: only the name of its style tells its depth."""
+    """Mark an item of an inner list, whose depth is given only by the name of its style."""
     inner = _INNER_LIST.fullmatch(style.get(W + "val") or "")
     properties = style.getparent()
     if inner and properties.find(W + "numPr") is None:
@@ -268,13 +268,13 @@ def _mark_depth(style: Any) -> None:
 
 
 def _keep_tab(tab: Any) -> None:
-    """Replace a tab between words by a space; a tab with attributes declares a tab stop."""
+    """Replace a tab between words with a space; a tab with attributes declares a tab stop."""
     if not tab.attrib:
         _make_text(tab, " ")
 
 
 def _name_place(position: Any) -> None:
-    """Call a run raised or lowered that stands above or below its line in smaller letters, as LibreOffice writes it."""
+    """Mark a run above or below its line in smaller letters, as LibreOffice writes it, as superscript or subscript."""
     properties, place = position.getparent(), position.get(W + "val") or ""
     run = properties.getparent()
     if place.strip("-0") and run.tag == W + "r" and properties.find(W + "vertAlign") is None and _is_smaller(run):
@@ -283,7 +283,7 @@ def _name_place(position: Any) -> None:
 
 
 def _is_smaller(run: Any) -> bool:
-    """Return whether a run states a size of letters below that of a run beside it."""
+    """Return whether a run has a font size smaller than that of a neighbouring run."""
     size = run.find(_SIZE)
     beside = [one.find(_SIZE) for one in (run.getprevious(), run.getnext()) if one is not None]
     return size is not None and any(one is None or _value(size, 0) < _value(one, 0) for one in beside)
@@ -297,7 +297,7 @@ def _make_text(node: Any, text: str) -> None:
 
 
 def _move_below(box: Any) -> None:
-    """Put a box's paragraphs after its anchor paragraph, and drop its drawing."""
+    """Move a box's paragraphs below its anchor paragraph, and drop its drawing."""
     anchor = next(box.iterancestors(W + "p"), None)
     if anchor is None or anchor.getparent() is None:
         return
@@ -313,7 +313,7 @@ def _move_below(box: Any) -> None:
 
 
 def _fill_rows(table: Any) -> None:
-    """Give every row of a table as many columns as its widest has."""
+    """Give every row of a table as many columns as its widest row has."""
     rows = [(row, *_gaps(row), _width(row)) for row in table.iterchildren(W + "tr")]
     widest = min(max((before + width for _, before, _, width in rows), default=0), _MAX_COLUMNS)
     for row, before, gaps, width in rows:
@@ -355,7 +355,7 @@ _CHANGES: tuple[tuple[list[str], Callable[[Any], None]], ...] = (
 
 
 def comments_in(container: zipfile.ZipFile) -> Comments:
-    """Return the comments of a document; none if it has none, or their part is damaged."""
+    """Return the comments of a document; empty if it has none or their part is damaged."""
     root = read_member(container, _PART)
     found = ((node.get(W + "id") or "", _said(node)) for node in (() if root is None else root.iter(W + "comment")))
     return {name: said for name, said in found if said[1]}
@@ -379,7 +379,7 @@ def write_comments(root: Any, comments: Comments) -> None:
 
 
 def _quotes(root: Any) -> Iterator[tuple[str, str]]:
-    """Yield what each comment is about, where that is a few words."""
+    """Yield the text that each comment refers to if it is a few words."""
     open_: dict[str, str] = {}
     for node in root.iter(W + "commentRangeStart", W + "commentRangeEnd", W + "t"):
         name = node.get(W + "id") or ""
@@ -392,7 +392,7 @@ def _quotes(root: Any) -> Iterator[tuple[str, str]]:
 
 
 def graphics_in(container: zipfile.ZipFile) -> dict[str, list[Any]]:
-    """Return the paragraphs and tables of each chart and diagram, by its id; empty for a damaged one."""
+    """Return the paragraphs and tables of each chart and diagram by its id; empty for a damaged one."""
     found: dict[str, list[Any]] = {}
     for name, (kind, part) in links_of(container, _BODY_PART).items():
         try:
@@ -430,7 +430,7 @@ def _table(rows: list[list[str]]) -> Any:
 
 
 def make_lean(root: Any) -> None:
-    """Remove unread properties of runs and tables, and join neighbouring runs that are alike; text stays as it is."""
+    """Remove unread properties of runs and tables, and merge identical neighbouring runs; the text is unchanged."""
     for mark in list(root.iter(W + "proofErr")):
         mark.getparent().remove(mark)
     for grid in list(root.iter(W + "tblGrid")):
@@ -448,14 +448,14 @@ def _is_unread(name: str, owner: str) -> bool:
 
 
 def _is_plain(table: Any, columns: int) -> bool:
-    """Return whether each row of a table has one cell for each column, so that its grid says nothing but widths."""
+    """Return whether every row of a table has one cell for each column, so that its grid gives only widths."""
     if next(table.iter(*_UNEVEN), None) is not None:
         return False
     return all(len(row.findall(W + "tc")) == columns for row in table.iterchildren(W + "tr"))
 
 
 def _join_runs(paragraph: Any) -> None:
-    """Join the runs of a paragraph that hold nothing but text, and stand side by side with the same properties."""
+    """Merge neighbouring runs of a paragraph that contain only text and have the same properties."""
     last, before = None, None
     for run in list(paragraph):
         key = _key(run) if run.tag == _RUN and not run.tail else None
@@ -471,7 +471,7 @@ def _join_runs(paragraph: Any) -> None:
 
 
 def _key(run: Any) -> _Key | None:
-    """Return the properties of a run that holds one text, without those of its looks; None for any other run."""
+    """Return the properties of a run with a single text, without its appearance; None for any other run."""
     names = [one.tag for one in run]
     if names == [_TEXT]:
         return ()
@@ -479,7 +479,7 @@ def _key(run: Any) -> _Key | None:
 
 
 def _properties(properties: Any) -> _Key:
-    """Return the properties of a run, from which those of its looks are removed."""
+    """Return the properties of a run after removing those of its appearance."""
     for look in [one for one in properties if one.tag in _LOOKS]:
         properties.remove(look)
     return tuple((one.tag, *one.attrib.items()) if not len(one) else id(one) for one in properties)

@@ -1,4 +1,4 @@
-"""Word fields: write what Word computes and a file does not hold: ticks and choices, numbers, lists of contents.
+"""Word fields: writes what Word computes and a file does not store: ticks and choices, numbers, tables of contents.
 
 Source: ISO/IEC 29500-1, 17.16.5 (AUTONUM, LISTNUM, TOC) and 17.5.2.9 "docPartGallery".
 """
@@ -19,16 +19,16 @@ SPACE = "{http://www.w3.org/XML/1998/namespace}space"
 _FIELDS = (W + "fldSimple", W + "fldChar")
 OFF = ("0", "false", "off", "none")
 _STYLE = re.compile(r"TOC(?:\d|Heading)|ContentsHeading|Contents\d|TableofFigures", re.IGNORECASE)
-_INSTRUCTION = re.compile(r"\s*TO[CF]\b")  # a list of contents or figures; INDEX is one of words
+_INSTRUCTION = re.compile(r"\s*TO[CF]\b")  # a table of contents or figures; INDEX is an index of words
 _GALLERY = "Table of Contents"
 _TICKED, _EMPTY = "☒", "☐"
 _FIELD = re.compile(r"\s*(AUTONUM(?:LGL|OUT)?|LISTNUM)\b(.*)", re.DOTALL | re.IGNORECASE)
 _LIST = re.compile(r"\s*\"?(NumberDefault|OutlineDefault|LegalDefault)\"?", re.IGNORECASE)
 _LEVEL, _START = re.compile(r"\\l\s*\"?([1-9])"), re.compile(r"\\s\s*\"?(\d{1,6})")
 _NAMED = re.compile(r"\s*\"?\w")  # a list of the document's own, whose numbers are those of its paragraphs
-_UNENDED = re.compile(r"\\e\b")  # legal numbers without the last stop
+_UNENDED = re.compile(r"\\e\b")  # legal numbers without the final full stop
 _HEADING = re.compile(r"Heading([1-9])", re.IGNORECASE)
-_BODY = 10  # the level of a paragraph that is no heading
+_BODY = 10  # the level of a paragraph that is not a heading
 # The signs of each level, with the letter of their style in place of a number.
 _NUMBERS = ("1)", "a)", "i)", "(1)", "(a)", "(i)", "1.", "a.", "i.")
 _OUTLINE = ("I.", "A.", "1.", "a)", "(1)", "(a)", "(i)", "(a)", "(i)")
@@ -37,28 +37,28 @@ _SIGN = re.compile(r"[1aAiI]")
 
 
 def run_of(text: str) -> Any:
-    """Return a run with a text, whose spaces stay."""
+    """Return a run with a text whose spaces are kept."""
     run = etree.Element(W + "r")
     etree.SubElement(run, W + "t", {SPACE: "preserve"}).text = text
     return run
 
 
 def paragraph_of(text: str) -> Any:
-    """Return a paragraph of one run."""
+    """Return a paragraph with one run."""
     paragraph = etree.Element(W + "p")
     paragraph.append(run_of(text))
     return paragraph
 
 
 def put_first(paragraph: Any, text: str) -> None:
-    """Put a run with a text before the others of a paragraph."""
+    """Insert a run with a text before the other runs of a paragraph."""
     properties = paragraph.find(W + "pPr")
     paragraph.insert(0 if properties is None else paragraph.index(properties) + 1, run_of(text))
 
 
 @dataclass(slots=True)
 class WordField:
-    """A field: what it says, the node that begins it, whether it shows a result, and the paragraphs of all its text."""
+    """A field: its instruction, the node that begins it, whether it shows a result, and all paragraphs of its text."""
 
     place: Any
     said: str = ""
@@ -67,9 +67,9 @@ class WordField:
 
 
 def fields_in(root: Any) -> Iterator[WordField]:
-    """Yield simple fields, and those of several runs as they end; fields may be nested. One without an end is none."""
+    """Yield simple fields, and fields of several runs as they end; fields may be nested. Unclosed ones are ignored."""
     begun: list[WordField] = []
-    has_fields = next(root.iter(*_FIELDS), None) is not None  # without any, the texts need not be walked through
+    has_fields = next(root.iter(*_FIELDS), None) is not None  # without any fields, the texts need not be walked
     for node in root.iter(*_FIELDS, W + "instrText", W + "t") if has_fields else ():
         if node.tag == W + "fldSimple":
             yield WordField(node, node.get(W + "instr") or "", bool("".join(node.itertext()).strip()))
@@ -83,7 +83,7 @@ def fields_in(root: Any) -> Iterator[WordField]:
 
 
 def _turned(node: Any, begun: list[WordField]) -> list[WordField]:
-    """Begin a field, or note that it shows a result, or end it; return one that ends."""
+    """Begin a field, record that it shows a result, or end it; return a field that ends."""
     kind = node.get(W + "fldCharType")
     if kind == "begin":
         begun.append(WordField(node.getparent()))
@@ -93,12 +93,12 @@ def _turned(node: Any, begun: list[WordField]) -> list[WordField]:
 
 
 def mark_contents(root: Any, fields: Iterable[WordField]) -> None:
-    """Insert a mark at the beginning of each paragraph of a list of contents, its name included."""
+    """Insert a mark at the beginning of each paragraph of a table of contents, including its title."""
     computed = (paragraph for one in fields if _INSTRUCTION.match(one.said) for paragraph in one.paragraphs)
     for paragraph in {*computed, *_within_galleries(root), *_styled(root)}:
         properties = paragraph.find(W + "pPr")
         style = None if properties is None else properties.find(W + "pStyle")
-        if style is not None:  # its name may be styled as a heading, which it is not
+        if style is not None:  # its title may be styled as a heading, but is not one
             properties.remove(style)
         put_first(paragraph, CONTENTS_MARK)
 
@@ -117,7 +117,7 @@ def _within_galleries(root: Any) -> Iterator[Any]:
 
 
 def write_form_fields(root: Any) -> None:
-    """Put a run with the value of each box and list of choices before its field."""
+    """Insert a run with the value of each check box and drop-down list before its field."""
     for data in list(root.iter(W + "ffData")):
         shown = _shown(data)
         run = next(data.iterancestors(W + "r"), None)
@@ -137,13 +137,13 @@ def _shown(data: Any) -> str:
 
 
 def _stated(settings: Any, names: tuple[str, ...], bare: str) -> str:
-    """Return the value of the first of some settings, `bare` for one without a value, "0" if there is none."""
+    """Return the value of the first of some settings; `bare` if it has no value, "0" if there is none."""
     found = next((one for name in names if (one := settings.find(W + name)) is not None), None)
     return "0" if found is None else found.get(W + "val") or bare
 
 
 def write_field_numbers(fields: Iterable[WordField]) -> None:
-    """Insert the number of each such field before it; one that has kept its number is left as it is."""
+    """Insert the number of each such field before it; a field that has kept its number is left as it is."""
     counts = defaultdict[str, LevelNumbers](LevelNumbers)
     for one in fields:
         match = None if one.shown or one.place is None else _FIELD.match(one.said)
@@ -156,7 +156,7 @@ def write_field_numbers(fields: Iterable[WordField]) -> None:
 
 
 def _listed(said: str, counts: dict[str, LevelNumbers]) -> str:
-    """Return the number of a LISTNUM field, "" for one of a list of the document's own."""
+    """Return the number of a LISTNUM field, or "" for one in a list of the document's own."""
     named = _LIST.match(said)
     if named is None and _NAMED.match(said):
         return ""
@@ -171,7 +171,7 @@ def _listed(said: str, counts: dict[str, LevelNumbers]) -> str:
 
 
 def _automatic(name: str, said: str, paragraph: Any, counts: dict[str, LevelNumbers]) -> str:
-    """Return the number of an AUTONUM field, by the level of its heading or of the text below one."""
+    """Return the number of an AUTONUM field by the level of its heading, or of the text below one."""
     last = counts[name]
     style = paragraph.find(f"{W}pPr/{W}pStyle")
     heading = _HEADING.fullmatch((style.get(W + "val") if style is not None else "") or "")
