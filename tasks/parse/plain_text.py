@@ -1,7 +1,7 @@
-"""Plain text, cut into paragraphs at blank lines, and source code: the file itself; and the tables drawn in a text.
+"""Plain text, split into paragraphs at blank lines; source code, kept whole; and tables drawn in a text.
 
-Programs print tables with rules of dashes or box-drawing characters (psql, mysql). The text stays as it is; where a
-table stands in it, and what its cells are, is told by an element.
+Programs print tables with rules of dashes or box-drawing characters (psql, mysql). The text is left unchanged; an
+element gives the position of each table and its cells.
 """
 
 import re
@@ -16,15 +16,15 @@ from docmill.tasks.parse.formats import ParseOptions
 _BLOCK = re.compile(r"\S[^\r\n]*(?:(?:\r\n?|\n)(?![^\S\r\n]*(?:\r|\n|\Z))[^\r\n]+)*")
 _NEWLINE = re.compile(r"\r\n?|\n")
 _SAMPLE = 20_000
-"""Characters by which a text is judged to be prose. A smaller sample may all be one table or one heading."""
+"""Number of characters from which a text is judged to be prose. A smaller sample may be a single table or heading."""
 _MIN_LINES = 10
-"""Minimum lines to judge a text. With fewer, a comment in code or the message of a log reads like prose."""
+"""Minimum lines to judge a text. With fewer, a comment in code or a log message looks like prose."""
 _WORDY = 5
-"""Words of a line of prose; half of the lines must have as many. Statements of code have fewer; with more, verse and
-narrow columns are no prose."""
+"""Words of a line of prose; half of the lines must have at least as many. Statements of code have fewer; with more,
+verse and narrow columns would not count as prose."""
 _LETTERS = 0.85
-"""The share of letters among the characters of prose. The rest are stops and digits; code and logs have more of both,
-and tables of numbers most."""
+"""Minimum share of letters among the characters of prose. The rest are punctuation and digits; code and logs have more
+of both, and tables of numbers most."""
 _LINE = re.compile(r"[^\r\n]+|\r\n?|\n")
 _DASH, _JOINT, _BAR = "-=─━═╌┄", "+┼┬┴┌┐└┘├┤╪╤╧╬╦╩╔╗╚╝╠╣╟╢╒╕╘╛╞╡╭╮╰╯╫╥╨", "|│┃║"
 _RULE = re.compile(rf"\s*(?=[^\s]*[{_DASH}]{{2}})(?=.*[{_JOINT}{_BAR}])[{_DASH}{_JOINT}{_BAR}:\s]+$")
@@ -32,13 +32,13 @@ _DASHED = re.compile(r"\s*-{2,}(?: +-{2,})+\s*$")
 _BARS = re.compile(rf"[{_BAR}]")
 _GROUP = re.compile(r"-+")
 _LEAST_EVEN = 0.9
-"""Share of the rows of a table with as many cells as most: a few hold a bar in their text, lines of prose have none."""
-_MOST_RULES = 3  # of a table with one rule above, below the header and below the rows; more part all rows
-_LEAST_ROWS = 2  # the header counted
+"""Share of a table's rows with the usual number of cells: a few have a bar in their text; lines of prose have none."""
+_MOST_RULES = 3  # of a table with one rule above, below the header and below the rows; otherwise all rows have rules
+_LEAST_ROWS = 2  # including the header
 
 
 def parse_text(data: bytes, _: ParseOptions) -> Parsed:
-    """Return the decoded file, newlines unchanged, with a paragraph for each run of lines, and tables drawn in it."""
+    """Return the decoded file, newlines unchanged, with a paragraph for each run of lines, and its drawn tables."""
     found = decode(data)
     elements = with_drawn_tables(found.text, paragraphs(found.text))
     return Parsed(found.text, tuple(elements), "", found.metadata)
@@ -52,7 +52,7 @@ def paragraphs(text: str) -> list[Element]:
         start, end = match.start(), match.end()
         block = match.group().rstrip()
         end = start + len(block)
-        # From the last block on; to count from the beginning each time takes quadratic time.
+        # Count from the last block on; counting from the beginning each time would take quadratic time.
         line += newlines(text, seen, start)
         seen = start
         elements.append(Element("paragraph", start, end, 0, 0, line))
@@ -70,7 +70,7 @@ def is_prose(text: str) -> bool:
 
 
 def newlines(text: str, start: int, end: int) -> int:
-    """Return how many lines end in a span; a lone carriage return ends one."""
+    """Return how many lines end in a span; a lone carriage return ends a line."""
     count = text.count("\n", start, end)
     if text.find("\r", start, end) >= 0:
         # Slower than `count`, and needed only for the few texts with old or foreign line ends.
@@ -79,7 +79,7 @@ def newlines(text: str, start: int, end: int) -> int:
 
 
 def numbered(text: str) -> Iterator[tuple[int, str, int]]:
-    """Yield the start, the text without its line end, and the number from 1 of every non-blank line."""
+    """Yield each non-blank line's start, its text without the line end, and its number, from 1."""
     number = 1
     for match in _LINE.finditer(text):
         line = match.group()
@@ -90,12 +90,12 @@ def numbered(text: str) -> Iterator[tuple[int, str, int]]:
 
 
 def parse_code(data: bytes, options: ParseOptions) -> Parsed:
-    """Return the decoded file, newlines as they are, as one code element."""
+    """Return the decoded file, newlines unchanged, as one code element."""
     found = decode(data)
     text = found.text
     end = len(text.rstrip())
     start = len(text) - len(text.lstrip())
-    # The first line keeps its indent, to match the lines below.
+    # The first line keeps its indentation, to match the lines below.
     start = max(text.rfind("\n", 0, start), text.rfind("\r", 0, start)) + 1
     line = 1 + newlines(text, 0, start)
     element = Element("code", start, end, 0, 0, line, None, {"language": options.language})
@@ -103,7 +103,7 @@ def parse_code(data: bytes, options: ParseOptions) -> Parsed:
 
 
 class DrawnTable(NamedTuple):
-    """Its first line, the line behind its last, its cells, and whether the first row names the columns."""
+    """A table's first line, the line after its last, its cells, and whether the first row names the columns."""
 
     first: int
     last: int
@@ -126,7 +126,7 @@ def drawn_tables(lines: Sequence[str]) -> Iterator[DrawnTable]:
 
 
 def with_drawn_tables(text: str, elements: Sequence[Element]) -> list[Element]:
-    """Return the elements of a text, with those paragraphs cut in which a table is drawn."""
+    """Return the elements of a text, with paragraphs split where a table is drawn."""
     whole: list[Element] = []
     for element in elements:
         piece = text[element.start_char : element.end_char]
@@ -138,8 +138,8 @@ def with_drawn_tables(text: str, elements: Sequence[Element]) -> list[Element]:
 
 
 def _cut(text: str, element: Element) -> Iterator[Element]:
-    """Yield a paragraph's tables, and what stands between them as paragraphs."""
-    # From the beginning of its first line, whose indent is that of a column.
+    """Yield a paragraph's tables, and the text between them as paragraphs."""
+    # From the beginning of its first line, whose indentation is part of a column.
     begin = max(text.rfind("\n", 0, element.start_char), text.rfind("\r", 0, element.start_char)) + 1
     lines = text[begin : element.end_char].splitlines(keepends=True)
     starts = [begin]
@@ -166,9 +166,9 @@ def _piece(
 
 
 def _barred(lines: Sequence[str], rule: int) -> DrawnTable | None:
-    """Return the table with bars between its cells that has its first rule in a line, or None."""
+    """Return the table with bars between its cells whose first rule is in a line, or None."""
     named = rule > 0 and _BARS.search(lines[rule - 1]) is not None and not _RULE.match(lines[rule - 1])
-    first = rule - named  # the names of the columns may stand above the first rule
+    first = rule - named  # the column names may be above the first rule
     last = rule
     while last < len(lines) and (_RULE.match(lines[last]) or _BARS.search(lines[last])):
         last += 1
@@ -184,7 +184,7 @@ def _barred(lines: Sequence[str], rule: int) -> DrawnTable | None:
 
 
 def _groups(lines: Sequence[str]) -> list[list[str]]:
-    """Return lines in groups that rules part, with one sign for all bars."""
+    """Return lines in groups separated by rules, with the same character for all bars."""
     groups: list[list[str]] = [[]]
     for line in lines:
         if _RULE.match(line):
@@ -195,7 +195,7 @@ def _groups(lines: Sequence[str]) -> list[list[str]]:
 
 
 def _is_headed(groups: list[list[str]], parted: bool) -> bool:
-    """Return whether one row stands above the rule that parts the names of columns from the rows."""
+    """Return whether one row is above the rule that separates column names from rows."""
     filled = [group for group in groups if group]
     return len(filled) > 1 and (parted or len(filled[0]) == 1)
 
@@ -235,5 +235,5 @@ def _dashed(lines: Sequence[str], rule: int) -> DrawnTable | None:
 
 
 def _fits(line: str, starts: Sequence[int]) -> bool:
-    """Return whether no word of a line goes over the beginning of a column."""
+    """Return whether no word of a line crosses the beginning of a column."""
     return not line[: starts[0]].strip() and all(start >= len(line) or line[start - 1] == " " for start in starts[1:])

@@ -7,7 +7,7 @@ from functools import cache
 
 @dataclass(frozen=True, slots=True)
 class Language:
-    """A language: suffixes and whole file names, interpreters of `#!` lines, and a pattern of the signs in its text."""
+    """A language: suffixes and whole file names, interpreters of `#!` lines, and a pattern of signs in its text."""
 
     suffixes: frozenset[str]
     interpreters: frozenset[str]
@@ -159,7 +159,7 @@ _SHARED = {".h": ("cpp", "objectivec", "c"), ".m": ("objectivec", "matlab")}
 
 def language_of_suffix(suffix: str, text: str) -> str:
     """Return the language of a suffix or whole file name; if several share it, the text decides."""
-    # The last one is what is left if no sign speaks for another.
+    # The last one is used if no sign indicates another.
     for name in _SHARED.get(suffix, ())[:-1]:
         if signs(name, text):
             return name
@@ -177,6 +177,6 @@ def _sign(name: str) -> re.Pattern[str]:
 
 
 def language_of_interpreter(text: str) -> str:
-    """Return the language of a script's `#!` line, else ""."""
+    """Return the language of a script's `#!` line, or ""."""
     match = re.match(r"#!\s*(?:/usr/bin/env\s+(?:-S\s+)?)?(?:\S*/)?([A-Za-z]+)", text)
     return BY_INTERPRETER.get(match[1], "") if match else ""

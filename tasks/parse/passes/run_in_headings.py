@@ -1,8 +1,8 @@
-"""Run-in headings: bold or slanted words that begin a paragraph and name it, as "Delivery. The goods are ..." does.
+"""Run-in headings: bold or italic text that begins a paragraph and names it, as in "Delivery. The goods are ...".
 
-Bold words begin paragraphs for other reasons, too: a warning, a speaker, the term that a glossary explains. So they are
-headings only in a document that begins several longer paragraphs with such words, each time with others. Readers say
-which words stand out, and how their blocks are cut in two.
+Bold text begins paragraphs for other reasons, too: a warning, a speaker, the term that a glossary explains. So it is
+treated as headings only in a document that begins several longer paragraphs with such text, different each time.
+Readers determine which text is emphasised, and how their blocks are split in two.
 """
 
 import re
@@ -13,14 +13,14 @@ from typing import Any, NamedTuple
 from docmill.tasks.parse.passes.drawn_block import DrawnBlock, heading_block
 
 SIGNS = (".", ":", "\u2014", "\u2013")
-"""What ends such words; it may stand behind the bold letters."""
+"""Signs that end such text; they may follow the bold letters."""
 _DEEPEST = 6
-"""The level of the lowest headings: deeper ones are written as these."""
-_LEAST = 3  # such paragraphs: one or two are emphasised
+"""The lowest heading level: deeper headings are written at this level."""
+_LEAST = 3  # such paragraphs: with only one or two, the text is just emphasised
 _LEAD_WORDS = 9  # of a heading; longer bold text is an emphasised sentence
 _LONG_WORDS = 25
-"""Words of what follows, in half of the paragraphs at least: entries of glossaries and lists of features are shorter,
-and to cut them apart would leave chunks of a line."""
+"""Minimum words in the rest of the paragraph, in at least half of the paragraphs: entries of glossaries and feature
+lists are shorter, and splitting them would leave chunks of one line."""
 _ENDS = re.compile(rf"[{''.join(SIGNS)}]\Z")
 _LABEL = re.compile(
     r"(?:note|notes|nb|n\.b|warning|caution|tip|hint|example|important|remark|answer|question|[qa]|figure|fig|table|step"
@@ -30,20 +30,20 @@ _LABEL = re.compile(
 
 
 class LedParagraph(NamedTuple):
-    """The words that begin a paragraph and stand out, with the sign behind them, and what follows them."""
+    """The emphasised text that begins a paragraph, with the sign that ends it, and the rest of the paragraph."""
 
     lead: str
     rest: str
-    end: int = 0  # of the words in a text that stays as it is
+    end: int = 0  # of the emphasised text, in a text that stays as it is
 
     @property
     def heading(self) -> str:
-        """Return the words as a heading, without the sign that ends them."""
+        """Return the text as a heading, without the sign that ends it."""
         return _ENDS.sub("", self.lead.strip()).strip()
 
 
 def is_lead(text: str) -> bool:
-    """Return whether words at the beginning of a paragraph may name it: short, with a sign that ends them."""
+    """Return whether text at the beginning of a paragraph may name it: it is short and ends with such a sign."""
     text = text.strip()
     named = bool(text) and text[0].isalpha() and not text[0].islower() and _ENDS.search(text) is not None
     return named and len(text.split()) <= _LEAD_WORDS and _LABEL.fullmatch(text) is None
@@ -52,9 +52,9 @@ def is_lead(text: str) -> bool:
 def headed(
     blocks: Sequence[Any], led: Mapping[int, LedParagraph], parted: Callable[[Any, LedParagraph, int], Iterable[Any]]
 ) -> Sequence[Any]:
-    """Return blocks, those that are led cut in two if their leads are headings, by their places.
+    """Return blocks; those in `led`, keyed by position, are split in two if their leads are headings.
 
-    `parted` returns a block as a heading of a level, one below that above it, and the rest.
+    `parted` returns a block as a heading one level below the heading above it, and the rest.
     """
     if not _are_headings([*led.values()]):
         return blocks
@@ -73,7 +73,7 @@ def _are_headings(led: Sequence[LedParagraph]) -> bool:
 
 
 def of_rest(attributes: Mapping[str, Any], rest: str) -> dict[str, Any]:
-    """Return the attributes of a paragraph without its lead: of the links, those that stand in the rest of it."""
+    """Return the attributes of a paragraph without its lead; only links in the rest of it are kept."""
     links = [link for link in attributes.get("links", ()) if link["text"] in rest]
     return {name: value for name, value in attributes.items() if name != "links"} | ({"links": links} if links else {})
 
@@ -90,8 +90,8 @@ def _parted(block: DrawnBlock, led: LedParagraph, level: int) -> Iterable[DrawnB
 
 
 def _led(text: str, lead: str) -> LedParagraph | None:
-    """Return the lead of a paragraph, with the sign that ends it, and what follows it; None if it names nothing."""
+    """Return a paragraph's lead, with the sign that ends it, and the rest; None if the lead does not name it."""
     behind = text.removeprefix(lead).strip()
-    if lead[-1:] not in SIGNS and behind[:1] in SIGNS:  # the sign may stand behind the bold letters
+    if lead[-1:] not in SIGNS and behind[:1] in SIGNS:  # the sign may follow the bold letters
         lead, behind = lead + behind[:1], behind[1:].lstrip()
     return LedParagraph(lead, behind) if behind and text.startswith(lead[:-1]) and is_lead(lead) else None

@@ -1,4 +1,4 @@
-"""Table rows: cells over several rows and columns, and which rows at the top name the columns, if unsaid."""
+"""Table rows: cells that span rows and columns, and which rows at the top name the columns, if this is not stated."""
 
 import re
 from collections.abc import Callable, Iterable, Sequence
@@ -7,20 +7,20 @@ from typing import TypeVar
 
 Rows = Sequence[Sequence[str]]
 
-REPEATED = 80  # characters of a cell up to which it is repeated in each row that it spans: names, and no passages
-MOST_HEADER_ROWS = 4  # more are rows of data whose cells are all of the kind of a header
+REPEATED = 80  # maximum characters of a cell that is repeated in each row that it spans: names, but not passages
+MOST_HEADER_ROWS = 4  # more rows are data whose cells all look like those of a header
 _LEAST_ROWS = 2  # a header needs a row below it
-_SAMPLE = 20  # rows in which figures are looked for
-_LEAST_NAMES = 2  # of a row below groups; one name alone is a value
+_SAMPLE = 20  # rows that are searched for figures
+_LEAST_NAMES = 2  # of a row below groups; a single name is a value
 _LEAST_TITLED = 3  # names below a title: of two, the first is often the name of a value and not of a column
-_FIGURES = 0.5  # share of the columns of such names with figures below: with less, the row may be one of data
+_FIGURES = 0.5  # share of the named columns with figures below: with less, the row may be data
 _YEARS = range(1800, 2200)
-"""Numbers that may name columns. A wider range takes amounts for years, a narrower one cuts off history or plans."""
-_YEAR = re.compile(r"(\d{4})(?: ?[-\u2013/] ?(?:\d\d){1,2})?")  # 2023, or a year of accounts: 2023-24
+"""Numbers that may name columns. A wider range treats amounts as years; a narrower one excludes history or plans."""
+_YEAR = re.compile(r"(\d{4})(?: ?[-\u2013/] ?(?:\d\d){1,2})?")  # 2023, or a financial year: 2023-24
 _NUMBER = re.compile(r"[$\u20ac\u00a3]?[-+\u2212(]?[$\u20ac\u00a3]?\.?\d(?:.*\d)?\.?\)?(?: ?[$\u20ac\u00a3])?|.*%")
 MOST_SPANNED = 100
-"""Columns or rows of one cell. Files state thousands to mean "all of them", which would be drawn one by one; a cell
-that really is wider is cut here, and those after it are in the wrong columns."""
+"""Maximum columns or rows of one cell. Files write thousands to mean "all of them", which would be drawn one by one; a
+cell that really is wider is cut here, and the cells after it are in the wrong columns."""
 
 Cell = TypeVar("Cell")
 
@@ -37,9 +37,9 @@ def is_year(text: str) -> bool:
 
 
 def header_depth(rows: Rows, stated: int | None = None) -> int:
-    """Return how many rows name the columns: as stated, or 1 if the first reads like names.
+    """Return how many rows name the columns: the stated number, or 1 if the first row looks like names.
 
-    More do if those above name groups of what the last one names, which formats often leave unsaid.
+    It is more if the rows above the last one name groups of its columns, which formats often do not state.
     """
     if stated in (None, 1) and (depth := _groups_above(rows)):
         return depth
@@ -49,9 +49,9 @@ def header_depth(rows: Rows, stated: int | None = None) -> int:
 
 
 def titles_above(rows: Rows, stated: int | None = None) -> int:
-    """Return how many rows are titles of a table and stand above the names of its columns.
+    """Return how many rows are titles of a table, above the names of its columns.
 
-    A title stands over all columns: it is in each of a stated header, or alone in a row above names.
+    A title spans all columns: it is in every cell of a stated header row, or alone in a row above names.
     """
     if stated:
         return sum(1 for _ in takewhile(_is_title, pairwise(rows[: stated + 1])))
@@ -62,18 +62,18 @@ def titles_above(rows: Rows, stated: int | None = None) -> int:
 
 
 def _is_title(pair: tuple[Sequence[str], Sequence[str]]) -> bool:
-    """Return whether a row of a header says one thing over all columns, and not the same as the row below it."""
+    """Return whether a header row has the same text in all columns, and differs from the row below it."""
     row, below = pair
     return len(row) > 1 and len(set(row)) == 1 and row != below
 
 
 def column_names(rows: Rows, depth: int) -> list[str]:
-    """Return the names of a table's columns: what all rows of its header say of each."""
+    """Return the names of a table's columns, each joined from all header rows."""
     return one_header(rows[: depth + 1], depth)[0] if rows and depth else []
 
 
 def _are_names(row: Sequence[str]) -> bool:
-    """Return whether a row names columns: two or more texts and, beside years, no number."""
+    """Return whether a row names columns: it has two or more texts and no numbers except years."""
     filled = list(filter(None, row))
     numbers = list(filter(is_number, filled))
     if numbers:
@@ -83,10 +83,10 @@ def _are_names(row: Sequence[str]) -> bool:
 
 
 def _groups_above(rows: Rows) -> int:
-    """Return the number of rows of a header whose last row names columns, and each above it groups of those below it.
+    """Return the number of rows of a header whose last row names columns and whose other rows name groups of them.
 
-    All columns have names, but the first may have none. Either the last row is blank below each name that stands above
-    one column, or there are figures below it.
+    All columns have names, except perhaps the first. Either the last row is blank below each name that is above one
+    column only, or there are figures below it.
     """
     heads = (rows[:depth] for depth in range(_LEAST_ROWS, min(MOST_HEADER_ROWS, len(rows) - 1) + 1))
     for head in takewhile(_may_name, heads):
@@ -98,7 +98,7 @@ def _groups_above(rows: Rows) -> int:
 
 
 def _may_name(head: Rows) -> bool:
-    """Return whether rows are of one width, without a figure, and each but the last spans names below it."""
+    """Return whether rows have equal width and no figures, and each row except the last spans names below it."""
     even = len({*map(len, head)}) == 1 and not any(map(_is_figure, chain(*head)))
     return even and all(_spans(*pair, most=1) for pair in pairwise(head))
 
@@ -108,14 +108,14 @@ def _is_figure(text: str) -> bool:
 
 
 def _spans(first: Sequence[str], second: Sequence[str], most: int = 0) -> bool:
-    """Return whether a name in the first row stands above several of the second, with at most so many of them blank."""
+    """Return whether a name in the first row is above several names of the second, at most `most` of them blank."""
     pairs = zip(pairwise(first), pairwise(second), strict=True)
     above = (two for (left, right), two in pairs if left and right in ("", left))
     return any(one != other and (one, other).count("") <= most for one, other in above)
 
 
 def _completes(first: Sequence[str], second: Sequence[str]) -> bool:
-    """Return whether the second row is blank below each name that stands above one column, of which there are some."""
+    """Return whether the second row is blank below each name that is above one column, and there are such names."""
     pairs = zip(("", *first), first, (*first[1:], None), second, strict=False)
     below = [under for before, name, after, under in pairs if name and before != name and after not in ("", name)]
     return bool(below) and not any(below)
@@ -128,9 +128,9 @@ def _have_figures(rows: Rows, columns: Sequence[int]) -> bool:
 
 
 def spanned_rows(sizes: list[tuple[int, int]], rows: int) -> int:
-    """Return how deep a header is, by how many rows and columns each cell of the first row spans; 0 if it is none.
+    """Return the depth of a header from the rows and columns that each cell of the first row spans; 0 if it is none.
 
-    Each cell of it spans columns, or else as many rows as all others.
+    Each cell of it spans either columns, or as many rows as all the others.
     """
     deep = max((over_rows for over_rows, _ in sizes), default=0)
     groups = [over_columns for over_rows, over_columns in sizes if over_rows == 1]
@@ -140,7 +140,7 @@ def spanned_rows(sizes: list[tuple[int, int]], rows: int) -> int:
 
 
 def one_header(rows: Rows, depth: int) -> list[list[str]]:
-    """Return rows whose first names the columns: rows of header are joined by columns, each text once."""
+    """Return rows whose first row names the columns: header rows are joined column by column, each text once."""
     drawn = [list(row) for row in rows]
     if not 1 < depth < len(drawn):
         return _named_once(drawn) if depth == 1 else drawn
@@ -153,7 +153,7 @@ def one_header(rows: Rows, depth: int) -> list[list[str]]:
 
 
 def _filled(groups: list[str], below: list[str]) -> list[str]:
-    """Return names of groups, each repeated in the blanks beside it below which a column has a name."""
+    """Return group names, each repeated in the blanks to its right below which a column has a name."""
     filled = list(groups)
     for column in range(1, min(len(groups), len(below))):
         if not filled[column] and below[column]:
@@ -162,7 +162,7 @@ def _filled(groups: list[str], below: list[str]) -> list[str]:
 
 
 def _named_once(rows: list[list[str]]) -> list[list[str]]:
-    """Return rows whose header does not name a column again that no other row uses."""
+    """Return rows whose header does not repeat a name for a column that no other row uses."""
     for column in range(len(rows[0]) - 1 if len(rows) > 1 else 0, 0, -1):
         if rows[0][column] == rows[0][column - 1] and not any("".join(row[column : column + 1]) for row in rows[1:]):
             rows[0][column] = ""
@@ -175,10 +175,10 @@ def spread(
     blank: Cell,
     repeated: Callable[[Cell], Cell] = lambda cell: cell,
 ) -> list[list[Cell]]:
-    """Return rows of cells, each of which is given with how many rows and columns it stands over.
+    """Return rows of cells; each cell is given with the number of rows and columns that it spans.
 
-    A cell over several columns is followed by blank ones, but in the first rows, `headers` many, it names all of them.
-    One over several rows stands in each, below the first as `repeated` returns it.
+    A cell that spans columns is followed by blank cells, but in the first `headers` rows it is repeated in all of them.
+    A cell that spans rows is in each of them; below the first, it is what `repeated` returns.
     """
     drawn, pending = list[list[Cell]](), dict[int, tuple[int, Cell]]()
     for number, cells in enumerate(rows):
@@ -196,7 +196,7 @@ def spread(
 
 
 def _carry(row: list[Cell], pending: dict[int, tuple[int, Cell]]) -> None:
-    """Add to a row the cells from above that stand over its next columns; `pending` has the rows left, by column."""
+    """Add to a row the cells from above that span its next columns; `pending` has the remaining rows by column."""
     while len(row) in pending:
         left, cell = pending.pop(len(row))
         if left > 1:

@@ -1,1 +1,1 @@
-"""Pictures: what a document shows, told from its decoration and kept once."""
+"""Pictures: separates a document's pictures from its decoration, and keeps each once."""

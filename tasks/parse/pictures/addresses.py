@@ -9,19 +9,19 @@ from urllib.parse import unquote, unquote_to_bytes
 from docmill.storage.keys import hash_bytes
 
 Loader = Callable[[str], bytes | None]
-"""Returns the bytes at an address, or None for what is not within the document: nothing is fetched."""
+"""Returns the bytes at an address, or None if it is outside the document: nothing is fetched."""
 _DATA = re.compile(r"data:image/[\w.+-]+(?:;[\w.=-]+)*?(;base64)?,", re.IGNORECASE)
 
 _WRITTEN = re.compile(r"data:image/[\w.+-]+(?:;[\w.=-]+)*?;base64,[\w+/=%-]+", re.IGNORECASE)
-"""An address as it stands in a text; one that is not in base64 has no end of its own."""
+"""An address as written in a text; without base64, an address has no recognisable end."""
 
 
 def nowhere(_: str) -> None:
-    """Return that a picture cannot be had, of formats whose pictures are not kept."""
+    """Return that a picture is not available, for formats whose pictures are not kept."""
 
 
 def of_data_uri(address: str) -> bytes | None:
-    """Return the bytes that a `data:` address holds, or None; those of a damaged one are empty."""
+    """Return the bytes in a `data:` address, or None for other addresses; a damaged one has no bytes."""
     head = _DATA.match(address.lstrip())
     if head is None:
         return None
@@ -35,9 +35,9 @@ def of_data_uri(address: str) -> bytes | None:
 
 
 def named_by_key(text: str, scheme: str, but: Container[str] = ()) -> tuple[str, dict[str, bytes]]:
-    """Return a text with a name in place of each `data:` address, and what these addresses hold, by their names.
+    """Return a text with a name in place of each `data:` address, and the contents of these addresses by name.
 
-    A name is `scheme` and the key of the picture; addresses whose names are in `but` stay as they are.
+    A name is `scheme` and the picture's key; addresses whose names are in `but` are left unchanged.
     """
     held = dict[str, bytes]()
 
@@ -53,7 +53,7 @@ def named_by_key(text: str, scheme: str, but: Container[str] = ()) -> tuple[str,
 
 
 def within(read: Loader) -> Loader:
-    """Return a loader of `data:` addresses, and of others by `read`, which takes them as paths without escapes."""
+    """Return a loader of `data:` addresses; other addresses are read by `read`, as paths without escapes."""
 
     def load(address: str) -> bytes | None:
         if address.lstrip()[:5].lower() == "data:":

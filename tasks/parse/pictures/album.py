@@ -1,4 +1,4 @@
-"""Album: the pictures of one document, told by their headers, each kept once, with bounds on number and bytes."""
+"""Album: the pictures of one document, identified by their headers, each kept once, with limits on number and bytes."""
 
 import warnings
 from collections import Counter
@@ -12,33 +12,33 @@ from docmill.storage.schema import KeptPicture, Parsed
 from docmill.tasks.parse.passes.drawn_block import DrawnBlock
 
 LEFT_OUT = "figures_left_out"
-"""The metadata with the number of pictures that are no figures, by why."""
+"""The metadata with the number of pictures that are not figures, by reason."""
 MOST_PICTURES = 1_000
-"""Figures of a document: a large manual has some hundred; more are tiles of a map or the icons of a catalogue."""
-MOST_BYTES = 100_000_000  # of a document's pictures, which a worker process holds at once and hands over in one message
+"""Maximum figures of a document: a large manual has a few hundred; more are map tiles or icons of a catalogue."""
+MOST_BYTES = 100_000_000  # of a document's pictures, which a worker process holds at once and returns in one message
 REPEATED = 3
-"""Places of a document that show one picture from which on it is decoration, such as a logo at the top of each page.
-An author who shows a figure again shows it twice."""
+"""Number of places that show the same picture from which it counts as decoration, such as a logo at the top of each
+page. An author who repeats a figure shows it twice."""
 MAX_BYTES = 20_000_000
-"""Bytes of a picture that is kept: a photograph of a good camera has 15 million, and every reader loads it whole."""
-MAX_PIXELS = 80_000_000  # as many as `parse_image` reads: a sheet of A3 at 600 dots an inch has 70 million
+"""Maximum bytes of a kept picture: a photograph from a good camera has 15 million, and every reader loads it whole."""
+MAX_PIXELS = 80_000_000  # as many as `parse_image` reads: a sheet of A3 at 600 dots per inch has 70 million
 LEAST_SIDE = 24
-"""Pixels of the shorter side of a figure. Bullets, rules, spacers and most icons have fewer; a chart or a photograph
-that shows anything has more."""
+"""Minimum pixels of the shorter side of a figure. Bullets, rules, spacers and most icons have fewer; charts and
+photographs with any content have more."""
 _KEPT = {"PNG": "image/png", "JPEG": "image/jpeg", "GIF": "image/gif", "WEBP": "image/webp"}
-"""The types that are kept as they are: all browsers and vision models read them, and none of them runs scripts."""
+"""The types that are kept unchanged: all browsers and vision models read them, and none of them can run scripts."""
 _WRITTEN_AS_PNG = ("BMP", "TIFF")
 FORMATS = (*_KEPT, *_WRITTEN_AS_PNG)
 
 
 class Unkept(NamedTuple):
-    """Why a picture is no figure: `decoration`, `too_large`, `broken` or `unread`, which is a type that is not read."""
+    """Why a picture is not a figure: `decoration`, `too_large`, `broken` or `unread` (a type that is not read)."""
 
     why: str
 
 
 class Album:
-    """The pictures of a document by their keys, and why others are left out."""
+    """The pictures of a document by their keys, and the reasons why others are left out."""
 
     def __init__(self) -> None:
         self._kept: dict[str, KeptPicture] = {}
@@ -46,13 +46,13 @@ class Album:
         self.left_out: Counter[str] = Counter()
 
     def get(self, key: str) -> KeptPicture | None:
-        """Return the picture of a key, or None if the album has none."""
+        """Return the picture with a key, or None if the album does not have it."""
         return self._kept.get(key)
 
     def add(self, data: bytes, key: str = "") -> KeptPicture | None:
-        """Return a picture of the document as it is kept, or None after noting why it is not.
+        """Return a picture of the document as it is kept, or None after recording why it is not.
 
-        `key` is that of what the document holds, where `data` was made of it.
+        `key` is the key of the document's own picture if `data` was made from it.
         """
         found = look_at(data)
         if isinstance(found, KeptPicture):
@@ -63,7 +63,7 @@ class Album:
         return found
 
     def take(self, part: Parsed) -> None:
-        """Keep the pictures of a part that has been read as a document of its own, and count those left out of it."""
+        """Keep the pictures of a part that was read as a document of its own, and count those that it left out."""
         self.left_out.update(part.metadata.get(LEFT_OUT, {}))
         for one in part.pictures:
             if isinstance(self._held(one), Unkept):
@@ -78,9 +78,9 @@ class Album:
         return self._kept[picture.key]
 
     def without_decoration(self, blocks: Sequence[DrawnBlock]) -> list[DrawnBlock]:
-        """Return blocks without the pictures that many places show, and without those that could not be kept.
+        """Return blocks without pictures that are shown in many places or could not be kept.
 
-        A figure that has become furniture is decoration, too.
+        A figure that became furniture is decoration, too.
         """
         shown = Counter(filter(None, map(key_of_block, blocks)))
         if not shown:
@@ -89,7 +89,7 @@ class Album:
         absent = shown.keys() - self._kept.keys()
         kept = [one for one in blocks if not _is_decoration(one, repeated)]
         self.left_out["decoration"] += len(blocks) - len(kept)
-        self.left_out += Counter()  # without a zero
+        self.left_out += Counter()  # removes zero counts
         return [one for one in kept if key_of_block(one) not in absent]
 
     def shown(self, blocks: Iterable[DrawnBlock]) -> tuple[KeptPicture, ...]:
@@ -99,7 +99,7 @@ class Album:
 
 
 def key_of_block(block: DrawnBlock) -> str:
-    """Return the key of a figure's picture, "" for any other block; a figure may have been made furniture."""
+    """Return the key of a figure's picture, or "" for any other block; a figure may have become furniture."""
     return str(block.attributes.get("key", "")) if block.kind in ("figure", "furniture") else ""
 
 
@@ -109,7 +109,7 @@ def _is_decoration(block: DrawnBlock, repeated: set[str]) -> bool:
 
 
 def look_at(data: bytes) -> KeptPicture | Unkept:
-    """Return a picture as it is kept, or why it is not; no picture raises, whatever its bytes are."""
+    """Return a picture as it is kept, or why it is not; this never raises, whatever the picture's bytes are."""
     from PIL import Image, UnidentifiedImageError
 
     if not data:
@@ -117,7 +117,7 @@ def look_at(data: bytes) -> KeptPicture | Unkept:
     if len(data) > MAX_BYTES:
         return Unkept("too_large")
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # what Pillow remarks on sizes and broken metadata
+        warnings.simplefilter("ignore")  # Pillow warns about sizes and broken metadata
         try:
             image = Image.open(BytesIO(data), formats=FORMATS)
             return _kept(image, data)
@@ -125,7 +125,7 @@ def look_at(data: bytes) -> KeptPicture | Unkept:
             return Unkept("unread")
         except Image.DecompressionBombError:
             return Unkept("too_large")
-        except Exception:  # Pillow raises whatever a damaged file leads its decoders to
+        except Exception:  # on damaged files, Pillow's decoders may raise anything
             return Unkept("broken")
 
 
@@ -141,5 +141,5 @@ def _kept(image: Any, data: bytes) -> KeptPicture | Unkept:
         image.convert("RGBA" if image.has_transparency_data else "RGB").save(written, "PNG")
         return KeptPicture(key, _KEPT["PNG"], width, height, written.getvalue())
     if image.format == "PNG":
-        image.verify()  # the checksums of its parts; the other types have none
+        image.verify()  # the checksums of its parts; other types have none
     return KeptPicture(key, kind, width, height, data)

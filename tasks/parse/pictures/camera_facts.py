@@ -1,15 +1,15 @@
-"""Camera facts: what a picture file states of itself in its Exif: author, date, title and camera.
+"""Camera facts: what a picture file states in its Exif: author, date, title and camera.
 
-The place where it was taken is never read: a store is searched, exported and sent to models by others than the
-photographer, and a photograph taken at home tells an address.
+The place where it was taken is never read: a store is searched, exported and sent to models by people other than the
+photographer, and a photograph taken at home reveals an address.
 """
 
 import re
 from collections.abc import Mapping
 from typing import Any
 
-_LONGEST = 500  # characters of a value; cameras and programs write some ten
-_DETAILS = 0x8769  # the part of Exif with the times of a camera
+_LONGEST = 500  # characters of a value; cameras and programs write about ten
+_DETAILS = 0x8769  # the part of Exif with a camera's times
 _TITLE, _MAKE, _MODEL, _CHANGED, _AUTHOR = 0x010E, 0x010F, 0x0110, 0x0132, 0x013B
 _OWN_TITLE, _OWN_AUTHOR = 0x9C9B, 0x9C9D
 """Title and author as Windows writes them, in UTF-16."""
@@ -21,21 +21,21 @@ _BLANK = ("default", "unknown", "olympus digital camera", "samsung camera pictur
 
 
 def camera_facts(image: Any) -> dict[str, str]:
-    """Return what an open picture states, under the names that metadata has: author, created, modified, title, camera.
+    """Return the facts of an open picture under the names in metadata: author, created, modified, title, camera.
 
-    Damaged Exif states nothing; no picture raises.
+    Damaged Exif gives no facts; this never raises.
     """
     try:
         tags = image.getexif()
         details = tags.get_ifd(_DETAILS)
-    except Exception:  # Pillow raises whatever damaged metadata leads it to; the picture is whole
+    except Exception:  # Pillow may raise anything for damaged metadata; the picture itself is intact
         return {}
     title = _text(tags.get(_TITLE)) or _wide(tags.get(_OWN_TITLE))
     taken = _time(details.get(_TAKEN), details.get(_TAKEN_OFFSET))
     changed = _time(tags.get(_CHANGED), details.get(_CHANGED_OFFSET))
     found = {
         "author": _text(tags.get(_AUTHOR)) or _wide(tags.get(_OWN_AUTHOR)),
-        "created": taken or changed,  # scanners write the second alone
+        "created": taken or changed,  # scanners write only the second
         "modified": changed if taken else "",
         "title": "" if title.lower() in _BLANK else title,
         "camera": _camera(tags),
@@ -50,14 +50,14 @@ def _camera(tags: Mapping[int, Any]) -> str:
 
 
 def _text(value: Any) -> str:
-    """Return a text in one line; Exif ends it with a null, and what stands behind that is left over."""
+    """Return a text as one line; Exif ends it with a null character, and anything after that is left over."""
     if isinstance(value, bytes):
         value = value.decode("utf-8", "replace")
     return " ".join(value.partition("\0")[0].split())[:_LONGEST] if isinstance(value, str) else ""
 
 
 def _wide(value: Any) -> str:
-    if isinstance(value, tuple):  # as Pillow gives bytes that it knows no type of
+    if isinstance(value, tuple):  # Pillow returns bytes of an unknown type as tuples
         value = bytes(one for one in value if isinstance(one, int) and 0 <= one < 256)
     return _text(value.decode("utf-16-le", "replace")) if isinstance(value, bytes) else ""
 

@@ -1,6 +1,6 @@
-"""Picture files: pictures that a file names by paths, files of the same source; nothing else is read for them.
+"""Picture files: pictures that a file names by paths, files of the same source; nothing else is read for it.
 
-Which files these are is decided where a source is listed, so no name leads out of what the source has.
+Which files these are is decided when a source is listed, so no name leads outside the source.
 """
 
 import html
@@ -15,19 +15,19 @@ from docmill.tasks.parse.pictures.addresses import Loader, of_data_uri
 from docmill.tasks.parse.pictures.album import MOST_PICTURES
 
 PAGE_BYTES = 16 << 20
-"""Bytes of a file in which pictures are looked for. Pages of a megabyte are rare, and larger files are dumps."""
+"""Maximum bytes of a file that is searched for pictures. Pages of a megabyte are rare, and larger files are dumps."""
 _Look = Callable[[bytes], Iterator[str]]
 _LONGEST = 1_000  # characters of a name: no file system has longer paths by default
 _IMAGE = re.compile(rb"<img\b[^<>]*?\ssrc\s*=\s*(?:\"([^\"<>]+)\"|'([^'<>]+)'|([^\s\"'<>]+))", re.IGNORECASE)
 _ELSEWHERE = re.compile(rb"<base\s[^<>]*href", re.IGNORECASE)
-"""What makes the paths of a page those of another place."""
+"""Markup that makes a page's paths relative to another place."""
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
 _ENDS = re.compile(r"[?#]")
 _SUFFIXES = (".png", ".jpg", ".jpeg", ".gif", ".webp", ".bmp", ".tif", ".tiff")
-"""Of the names in markup, those of pictures: by the same signs it names other files."""
-_ADDED = _SUFFIXES[:3]  # by LaTeX to a name without a suffix
+"""Suffixes of pictures among the names in markup, which names other files in the same way."""
+_ADDED = _SUFFIXES[:3]  # added by LaTeX to a name without a suffix
 _FOLDERS = re.compile(rb"\\graphicspath\s*\{((?:\s*+\{[^{}]*+\})++)|^:imagesdir:[ \t]*([^\r\n]++)", re.MULTILINE)
-"""In which folders LaTeX and AsciiDoc look for the pictures that a file names."""
+"""The folders in which LaTeX and AsciiDoc look for the pictures that a file names."""
 _MARKDOWN = re.compile(
     rb"!\[(?:[^\[\]]++|\[[^\[\]]*+\])*+\]\(\s*(?:<([^<>\n]+)>|((?:[^\s()<>]|\([^\s()]*+\))++))"
     rb"|(?:^|(?<=\r)) {0,3}\[(?!\^)[^\[\]\n]++\]:[ \t]*<?([^\s<>]++)",
@@ -40,12 +40,12 @@ _MARKUP = {
     ".textile": re.compile(rb"!(?:[<>=]|\([^()\n]*+\)|\{[^{}\n]*+\})*+([^\s!()]++)(?:\([^()\n]*+\))?!"),
     ".typ": re.compile(rb"\bimage\(\s*\"([^\"\n]++)\""),
 }
-"""How a file names a picture, by its suffixes."""
+"""How a file names a picture, by the file's suffixes."""
 _LATEX = re.compile(rb"\\includegraphics\*?\s*(?:\[[^\[\]]*+\]\s*)?\{([^{}]++)\}")
 
 
 def names_in(name: str, data: bytes) -> tuple[str, ...]:
-    """Return the names of pictures that the file `name` shows, if it is a page: paths relative to its folder."""
+    """Return the names of the pictures that the file `name` shows if it is a page, as paths relative to its folder."""
     look = _LOOKS.get(PurePosixPath(name).suffix.lower())
     if look is None:
         return ()
@@ -58,12 +58,12 @@ def names_in(name: str, data: bytes) -> tuple[str, ...]:
 
 
 def may_show(name: str) -> bool:
-    """Return whether a file of this name may show pictures beside it."""
+    """Return whether a file with this name may show pictures stored beside it."""
     return PurePosixPath(name).suffix.lower() in _LOOKS
 
 
 def path_of(address: str) -> str:
-    """Return the path, relative to the folder of a page, that an address of it means; "" if it leads elsewhere."""
+    """Return the path of a page's address, relative to the page's folder; "" if it leads elsewhere."""
     address = address.strip()
     path = unquote(_ENDS.split(address, maxsplit=1)[0])
     if not path or _SCHEME.match(address) or path.startswith("/") or len(path) > _LONGEST or not path.isprintable():
@@ -74,9 +74,9 @@ def path_of(address: str) -> str:
 def loader_beside(
     pictures: Mapping[str, bytes], data: bytes = b"", held: Mapping[str, bytes] = MappingProxyType({})
 ) -> Loader:
-    """Return a loader of `data:` addresses, of those in `held`, and of pictures beside a file by their paths.
+    """Return a loader of `data:` addresses, addresses in `held`, and pictures beside a file by their paths.
 
-    `data`, the file, may say in which folders they are.
+    `data`, the file's content, may name the pictures' folders.
     """
     folders = _folders(data) if pictures else ()
 
@@ -90,7 +90,7 @@ def loader_beside(
 
 
 def _paths(address: str, folders: Iterable[str] = ()) -> Iterator[str]:
-    """Yield the paths that an address may mean, the likeliest first."""
+    """Yield the paths that an address may mean, likeliest first."""
     path = path_of(address)
     suffixes = ("",) if not path or path.lower().endswith(_SUFFIXES) else ("", *_ADDED)
     for folder in (*folders, "") if path else ():
@@ -143,4 +143,4 @@ _LOOKS: dict[str, _Look] = {
     **dict.fromkeys((".latex", ".ltx", ".tex"), _of_latex),
     **{suffix: _of_markup(names) for suffixes, names in _MARKUP.items() for suffix in suffixes.split()},
 }
-"""What finds the addresses of pictures in a file, by its suffix."""
+"""Finds the addresses of pictures in a file, by the file's suffix."""

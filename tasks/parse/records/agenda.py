@@ -1,4 +1,4 @@
-"""Calendars (RFC 5545) and address books (RFC 6350): events and people, each a section with its properties as lines."""
+"""Calendars (RFC 5545) and address books (RFC 6350): each event or person is a section with its properties as lines."""
 
 import quopri
 import re
@@ -56,13 +56,13 @@ class Property(NamedTuple):
         return [_unescaped(part).strip() for part in re.split(r"(?<!\\);", self.value)]
 
     def parameter(self, name: str) -> str:
-        """Return the value of a parameter, "" if it has none."""
+        """Return the value of a parameter, or "" if it is missing."""
         found = re.search(rf";{name}=(\"[^\"]*\"|[^;]*)", self.parameters, re.IGNORECASE)
         return found[1].strip('"') if found else ""
 
 
 def parse_calendar(data: bytes, _: ParseOptions) -> Parsed:
-    """Return the components of a calendar in the order of the file; alarms and time zones are left out."""
+    """Return the components of a calendar in file order; alarms and time zones are left out."""
     found = decode(data)
     lines, canvas = list(_properties(found.text)), Canvas()
     events = [*_components(lines, _COMPONENTS)]
@@ -74,7 +74,7 @@ def parse_calendar(data: bytes, _: ParseOptions) -> Parsed:
 
 
 def parse_cards(data: bytes, _: ParseOptions) -> Parsed:
-    """Return the cards of an address book in the order of the file; pictures, sounds and keys are left out."""
+    """Return the cards of an address book in file order; pictures, sounds and keys are left out."""
     found = decode(data)
     lines, canvas = list(_properties(found.text)), Canvas()
     cards = [own for _name, own in _components(lines, ("VCARD",))]
@@ -100,14 +100,14 @@ def _draw_event(canvas: Canvas, component: str, inside: list[Property]) -> None:
 
 
 def _body(inside: list[Property]) -> list[str]:
-    """Return the lines of a component, those of its people last and not all of very many."""
+    """Return the lines of a component, with people last and limited in number."""
     lines = [line for line in map(_event_line, inside) if line]
     people = [line for line in lines if line.startswith(tuple(_PEOPLE.values()))]
     return [line for line in lines if line not in people] + people[:_MAX_PEOPLE]
 
 
 def _event_line(one: Property) -> str:
-    """Return a property as a line, "" for those that only programs read."""
+    """Return a property as a line, or "" for properties that only programs read."""
     if one.name in _TIMES:
         zone = one.parameter("TZID")
         return f"{_TIMES[one.name]}: {_TIME.sub(_time, one.value)}" + (f" {zone}" if zone else "")
@@ -120,21 +120,21 @@ def _event_line(one: Property) -> str:
 
 
 def _time(stated: re.Match[str]) -> str:
-    """Return a time as people write it: 2025-02-01 08:30, with UTC behind it where it says so."""
+    """Return a time in a readable form, 2025-02-01 08:30, followed by UTC if it is marked as UTC."""
     year, month, day, hour, minute, _, zone = stated.groups()
     clock = f" {hour}:{minute}" if hour else ""
     return f"{year}-{month}-{day}{clock}" + (" UTC" if zone else "")
 
 
 def _card_line(one: Property) -> str:
-    """Return a property as a line, with what an address or a number is for; "" for those that only programs read."""
+    """Return a property as a line, with the purpose of an address or number; "" if only programs read it."""
     value = _of_card(one) if one.name in _OF_CARDS else ""
     kinds = ", ".join(kind for kind in _KINDS if kind in one.parameters.lower())
     return f"{_OF_CARDS[one.name]}{f' ({kinds})' if kinds else ''}: {value}" if value else ""
 
 
 def _of_card(one: Property) -> str:
-    """Return a value in one line; a name as it is spoken."""
+    """Return a value as one line, a name in spoken order."""
     if one.name == "N":
         family, given, more, before, after = [*one.parts, "", "", "", "", ""][:5]
         return " ".join(filter(None, (before, given, more, family, after)))
@@ -148,7 +148,7 @@ def _unescaped(value: str) -> str:
 
 
 def _properties(text: str) -> Iterator[Property]:
-    """Yield the properties of a file in order; lines that are none are skipped."""
+    """Yield the properties of a file in order; other lines are skipped."""
     if "quoted-printable" in text.lower():  # vCard 2.1 breaks such lines as mail does
         text = _SOFT_BREAK.sub("", text)
     for match in filter(None, map(_PROPERTY.match, _FOLD.sub("", text).splitlines())):
@@ -161,9 +161,9 @@ def _properties(text: str) -> Iterator[Property]:
 def _components(lines: Iterable[Property], kinds: Collection[str]) -> Iterator[tuple[str, list[Property]]]:
     """Yield the components of some kinds with their own properties, in the order in which they end.
 
-    What stands within them in others, such as alarms, is left out; of a file that is cut off the last one is read.
+    Other components within them, such as alarms, are left out; in a truncated file, the last component is read, too.
     """
-    wanted, open_, inside = set(kinds), [""], list[Property]()  # "" is what stands around all components
+    wanted, open_, inside = set(kinds), [""], list[Property]()  # "" stands for the level outside all components
     for one in lines:
         value = one.value.strip().upper()
         if one.name == "BEGIN":
@@ -180,6 +180,6 @@ def _components(lines: Iterable[Property], kinds: Collection[str]) -> Iterator[t
 
 
 def _cut_off(lines: Sequence[Property], what: str) -> dict[str, str]:
-    """Return what metadata say of a file whose parts do not all end; nothing for a whole one."""
+    """Return the metadata of a file whose components do not all end; empty for a complete file."""
     begun = sum((line.name == "BEGIN") - (line.name == "END") for line in lines)
     return {"read_as": f"{what} up to where it is cut off"} if begun > 0 else {}

@@ -1,10 +1,10 @@
 """Chat JSON: the turns of exported chats (Slack, Discord, Telegram, WhatsApp, conversations with models).
 
-What a message says outside of its text, in blocks, attachments, files, embeds and calls of tools, is read without a
-list of programs: any word in a field for words, at any depth, unless it has been said before. Source of Slack's
-markup: Slack, Formatting text for app surfaces, "Advanced formatting". Programs and notebooks print messages as Python
-objects, too, `{'role': 'user', 'content': 'Hello'}` or `HumanMessage(content='Hello')`, the last often cut off.
-Nothing is evaluated: each object is matched whole, parsed, and read if it holds nothing but plain values.
+Text outside a message's own text, in blocks, attachments, files, embeds and tool calls, is read without a list of
+programs: any text in a text field, at any depth, unless it has already been given. Source of Slack's markup: Slack,
+Formatting text for app surfaces, "Advanced formatting". Programs and notebooks print messages as Python objects, too,
+`{'role': 'user', 'content': 'Hello'}` or `HumanMessage(content='Hello')`, the last often truncated. Nothing is
+evaluated: each object is matched whole, parsed, and read if it contains only plain values.
 """
 
 import ast
@@ -22,12 +22,12 @@ _LISTS = (
     "messages", "chat_messages", "conversation", "conversations", "chat", "history", "dialog", "dialogue", "turns",
     "log", "MessageList", "messageList", "contents", "posts", "value",
 )  # fmt: skip
-_HOLDERS = ("chats", "list", "channels", "rooms")  # keys that hold lists of chats
+_HOLDERS = ("chats", "list", "channels", "rooms")  # keys with lists of chats
 _SPEAKERS = (
     "user", "author", "from", "sender", "sender_name", "sender_full_name", "senderName", "speaker", "role", "username",
     "nickname", "user_name",
 )  # fmt: skip
-_WITH_TIME = ("name", "nick", "actor", "by", "displayName", "creator", "u")  # names of speakers only beside a time
+_WITH_TIME = ("name", "nick", "actor", "by", "displayName", "creator", "u")  # speakers' names only beside a time
 _TEXTS = ("text", "content", "message", "body", "msg", "value", "parts")
 _TIMES = (
     "ts", "timestamp", "date", "time", "created_at", "createdAt", "create_time", "create_at", "createdDateTime",
@@ -38,11 +38,11 @@ _PERSON = (
     "real_name", "display_name", "displayName", "global_name", "nickname", "name", "username", "role", "user", "id"
 )  # fmt: skip
 _MOST = 0.8
-"""The share of a list's items that must have a speaker and text. Less takes lists of articles with an author here and
-there for chats; all of them would reject chats with pictures or calls among the messages."""
+"""The share of a list's items that must have a speaker and text. With less, lists of articles with an occasional author
+would count as chats; requiring all would reject chats with pictures or calls among the messages."""
 _SAMPLE = 200
-"""Items by which a list is judged. Fewer may all be pictures or notices of who joined; all of a long list would be read
-once more, at each place where a chat may hold a list."""
+"""Items from which a list is judged. Fewer may all be pictures or notices of who joined; with all, long lists would be
+read once more at each place where a chat may have a list."""
 _EARLIEST = 631_152_000  # 1990, in seconds since 1970; a smaller number is a count or a length
 _LATEST = 4_102_444_800  # 2100; a larger number is in milliseconds
 _MILLISECONDS = 1_000  # in a second
@@ -59,34 +59,34 @@ _OTHER_FIELDS = """
     thumbnail proxy_url permalink mimetype filetype access seen_by read_by
 """
 _OTHERS = frozenset(_OTHER_FIELDS.split())
-"""Who wrote, when, who reacted, and what only a program needs: no words of a message."""
-_CALLED = frozenset(("arguments", "args", "input", "parameters"))  # of a tool: fields of any name
+"""Author, time, reactions, and data that only a program needs: not part of a message's text."""
+_CALLED = frozenset(("arguments", "args", "input", "parameters"))  # of a tool: fields with any name
 _OF_ITS_OWN = frozenset(("reasoning_content", "reasoning", "thinking", "caption", "transcript", "transcription"))
-"""Fields of a message itself that are said besides its text; its others, such as its name, are read as they are."""
-_STANDBY = "fallback"  # said by programs that cannot show an attachment
+"""Fields of the message itself that add to its text; its other plain fields, such as its name, do not."""
+_STANDBY = "fallback"  # for programs that cannot show an attachment
 _INLINE = frozenset(
     ("text", "link", "emoji", "user", "channel", "broadcast", "usergroup", "date", "bold", "italic", "mention", "code")
 )
 _LISTS_OF_PIECES = frozenset(("elements", "parts", "text", "runs", "textruns"))
 _INSTEAD = ("blocks", "attachments", "embeds", "files", "file", "tool_calls", "function_call", "sticker_items", "poll")
-"""Fields in which a message without a text has its words; any other one may be part of something that is no message."""
-_DATA = re.compile(r"data:|[A-Za-z0-9+/=_-]{200}|https?://\S+\Z")  # no words: embedded files, keys, addresses
+"""Fields with the text of a message that has no text field; any other field may belong to something else."""
+_DATA = re.compile(r"data:|[A-Za-z0-9+/=_-]{200}|https?://\S+\Z")  # not text: embedded files, keys, addresses
 _MAX_DEPTH = 60
-"""Levels of fields that are read; deeper ones, which only a damaged file has, would exceed Python's stack."""
-_NAMES = ("real_name", "display_name", "name")  # in a profile, the most telling first
+"""Maximum depth of fields that are read; only a damaged file has deeper ones, which would exceed Python's stack."""
+_NAMES = ("real_name", "display_name", "name")  # in a profile, the most informative first
 _MARK = re.compile(r"<([@#!]?)([^<>|]*)(?:\|([^<>]*))?>")
 _STRING = r"(?:'(?:[^'\\\n]|\\.)*+'|\"(?:[^\"\\\n]|\\.)*+\")"
 _ATOM = rf"{_STRING}(?:\s*+{_STRING})*+|(?:None|True|False)\b|-?\d[\d.]{{0,30}}"
 _DEPTH = 4
-"""Brackets within a message, such as `{'tool_calls': [{'function': {'name': 'f'}}]}`; an object of more is no message,
-but its parts may be some."""
+"""Maximum nesting of brackets in a message, such as `{'tool_calls': [{'function': {'name': 'f'}}]}`; a deeper object is
+not a message, but its parts may be."""
 _MOST_PARTS = 200
 """Values in a bracket of a message. With more, a bracket is a whole conversation, whose messages are found one by one.
 """
 
 
 def is_chat(value: Any) -> bool:
-    """Return whether a JSON value is a list of messages, an object that holds one, or a list of such objects."""
+    """Return whether a JSON value is a list of messages, an object with such a list, or a list of such objects."""
     if isinstance(value, dict):
         return _holds_messages(value)
     if not isinstance(value, list) or not value:
@@ -99,12 +99,12 @@ def _is_chat_object(value: Any) -> bool:
 
 
 def _messages_of(value: dict[str, Any]) -> Iterator[Any]:
-    """Yield what may be lists of messages; ChatGPT's export keeps them in nodes, in the order of the conversation."""
+    """Yield possible lists of messages; ChatGPT's export stores messages in nodes, in the order of the conversation."""
     yield from (value.get(key) for key in _LISTS)
     nodes = value.get("mapping")
     if isinstance(nodes, dict):
         held = (node.get("message") for node in nodes.values() if isinstance(node, dict))
-        # Its first nodes are empty, for the program's own use.
+        # The first nodes are empty, for the program's own use.
         yield [one for one in held if isinstance(one, dict) and _words(one.get("content")).strip()]
 
 
@@ -114,7 +114,7 @@ def _holds_messages(value: dict[str, Any]) -> bool:
 
 
 def _holds_chats(value: Any) -> bool:
-    """Return whether a value is a list of which at least one is a chat, or an object that holds such a list."""
+    """Return whether a value is a list with at least one chat, or an object with such a list."""
     if isinstance(value, dict):
         return _holds_messages(value)
     return isinstance(value, list) and any(map(_is_chat_object, value[:_SAMPLE]))
@@ -134,7 +134,7 @@ def draw_chat(canvas: Canvas, value: Any) -> None:
 
 
 def _draw_object(canvas: Canvas, value: dict[str, Any]) -> None:
-    """Draw the name of a chat and what it holds: its messages, and chats within it."""
+    """Draw the name of a chat and its contents: its messages, and chats within it."""
     name = value.get("name") or value.get("title")
     if isinstance(name, str):
         canvas.heading(name, 1)
@@ -173,7 +173,7 @@ def _are_messages(value: Any) -> bool:
 
 
 def _message_in(entry: Any) -> Any:
-    """Return the message that an entry of a log holds, with the time of the entry; or the entry, which may be one."""
+    """Return the message in a log entry, with the entry's time; or the entry itself, which may be a message."""
     inner = entry.get("message") if isinstance(entry, dict) else None
     if not isinstance(inner, dict) or not (_speaker(inner) and _has_text(inner)):
         return entry
@@ -224,7 +224,7 @@ def _time(message: dict[str, Any]) -> str:
 
 
 def _clock(written: str) -> str:
-    """Return seconds or milliseconds since 1970 as a time in UTC, any other time unchanged."""
+    """Return seconds or milliseconds since 1970 as a time in UTC; any other time is unchanged."""
     try:
         seconds = float(written)
     except ValueError:
@@ -236,7 +236,7 @@ def _clock(written: str) -> str:
 
 
 def further_words(message: dict[str, Any], said: str) -> str:
-    """Return in lines what a message says besides `said`, each once."""
+    """Return, as lines, the text of a message in addition to `said`, each text once."""
     lines: list[str] = []
     heard = _spaced(said)
     for line in _fields(message, 0):
@@ -248,7 +248,7 @@ def further_words(message: dict[str, Any], said: str) -> str:
 
 
 def has_further(message: dict[str, Any]) -> bool:
-    """Return whether a message without a text may say something in its other fields."""
+    """Return whether a message without a text field may have text in its other fields."""
     return any(isinstance(message.get(name), dict | list) and message[name] for name in _INSTEAD)
 
 
@@ -262,7 +262,7 @@ def _occurs(line: str, heard: str) -> bool:
 
 
 def _fields(value: dict[str, Any], depth: int) -> Iterator[str]:
-    """Yield the words of an object's fields; of the message itself, plain ones only if they are said besides."""
+    """Yield the text of an object's fields; in the message itself, plain fields only if they add to its text."""
     said = False
     for key, one in value.items() if depth < _MAX_DEPTH else ():
         name = key.lower()
@@ -293,7 +293,7 @@ def _field_words(name: str, value: Any, depth: int) -> Iterator[str]:
 
 
 def _are_pieces(values: Sequence[Any]) -> bool:
-    """Return whether a list holds the pieces of one line."""
+    """Return whether a list contains the pieces of one line."""
     return any(isinstance(one, dict) for one in values) and all(
         isinstance(one, str) or (isinstance(one, dict) and one.get("type") in _INLINE and not _holds(one))
         for one in values
@@ -312,7 +312,7 @@ def _piece(one: Any) -> str:
 
 
 def _called(value: Any) -> Iterator[str]:
-    """Yield what a tool is called with, as it is written or as JSON."""
+    """Yield the arguments of a tool call, as written or as JSON."""
     if isinstance(value, str):
         yield value
     elif value:
@@ -351,7 +351,7 @@ def plain(text: str, names: dict[str, str]) -> str:
 
 
 def _nested(depth: int) -> str:
-    """Return the pattern of a value with brackets of that depth; that they are in pairs is left to the parser."""
+    """Return the pattern of a value with brackets up to this depth; the parser checks that they match."""
     return rf"{_ATOM}|(?:[A-Za-z_][\w.]{{0,60}}+)?+[\[({{]{_parts(depth - 1)}" if depth else _ATOM
 
 
@@ -366,19 +366,19 @@ _BEGIN = re.compile(
 )
 """How such a text begins; JSON has double quotes around keys and values."""
 _LARGEST = 20_000_000
-"""Characters of a text to look through, as of JSON."""
+"""Maximum characters of a text to search, as for JSON."""
 _SEPARATORS = "[], \t\r\n"
 _MOST_ELSE = 0.2
-"""Share of the text that may be something else than objects. A file that was cut off ends in a piece of a long message;
-more is a program, or a log with dicts."""
+"""Maximum share of the text outside objects. A truncated file ends in a part of a long message; more text is a program,
+or a log with dicts."""
 _PAIR = 2
 """Values of a message that is printed as `('user', 'Hello')`."""
 
 
 def messages_in(text: str) -> list[Any]:
-    """Return the messages of a text that consists of printed objects, or nothing if it does not, or they are no chat.
+    """Return the messages of a text that consists of printed objects; empty if it does not, or if they are not a chat.
 
-    What stands between them and is none, such as the beginning of a message that was cut off, is a text of its own.
+    Anything else between them, such as the beginning of a truncated message, becomes a text of its own.
     """
     if len(text) > _LARGEST or not _BEGIN.match(text):
         return []
@@ -393,7 +393,7 @@ def messages_in(text: str) -> list[Any]:
 
 
 def _plain_value(node: ast.expr) -> Any:
-    """Return the value of a parsed object; raise ValueError for what is no plain value."""
+    """Return the value of a parsed object; raise ValueError if it is not a plain value."""
     if isinstance(node, ast.Dict):
         keys = (_plain_value(key) for key in node.keys if key is not None)
         return dict(zip(keys, map(_plain_value, node.values), strict=True))
@@ -403,7 +403,7 @@ def _plain_value(node: ast.expr) -> Any:
 
 
 def _printed_fields(call: ast.Call) -> dict[str, Any] | None:
-    """Return the fields of a printed object; None of one without, such as a time."""
+    """Return the fields of a printed object, or None for one without fields, such as a time."""
     if not call.keywords:
         return None
     name = ast.unparse(call.func).rpartition(".")[2]
@@ -412,14 +412,14 @@ def _printed_fields(call: ast.Call) -> dict[str, Any] | None:
 
 
 def _paired(value: Any) -> Any:
-    """Return a message that is printed as a pair in the form of the others."""
+    """Return a message that is printed as a pair in the same form as the others."""
     if isinstance(value, list) and len(value) == _PAIR and all(isinstance(one, str) for one in value):
         return {"role": value[0], "content": value[1]}
     return value
 
 
 def _with_rests(text: str, found: Sequence[re.Match[str]], values: Sequence[Any]) -> list[Any]:
-    """Return the values in their order, with what else the text holds between and after them."""
+    """Return the values in order, with any other text between and after them."""
     starts, ends = [one.start() for one in found], [one.end() for one in found]
     rests = [text[end:start].strip(_SEPARATORS) for end, start in zip([0, *ends], [*starts, len(text)], strict=True)]
     return [one for pair in zip(rests, [*values, ""], strict=True) for one in pair if one]

@@ -25,9 +25,9 @@ _KINDS = (
     | dict.fromkeys(("content", "text", "message", "body", "msg"), "text")
     | dict.fromkeys(("timestamp", "date", "time", "created_at", "sent_at", "datetime"), "time")
 )
-"""Fields by their names. `name`, `author` and `value` are none: lists of settings and quotations have them."""
+"""Fields by their names. `name`, `author` and `value` are not used, as lists of settings and quotations have them."""
 _ROLES = frozenset({"user", "assistant", "human", "ai", "bot", "system", "tool", "function", "model", "gpt", "chatgpt"})
-"""Speakers whose names alone say that somebody talks with a model."""
+"""Speakers whose names alone show that someone is talking with a model."""
 _ROLE = rf"(?P<role>{'|'.join(sorted(_ROLES, key=len, reverse=True))})"
 _ROLE_HEAD = re.compile(
     rf"(?P<sign><\|im_start\|>|<\|start_header_id\|>|<\||\[|\*\*)?{_ROLE}"
@@ -36,14 +36,14 @@ _ROLE_HEAD = re.compile(
 )
 """The line above a message, or its beginning: `<|im_start|>user`, `[USER]`, `User:`, `**Assistant:** Hello`."""
 _PEOPLE = frozenset({"user", "human"})
-"""Who talks with a model: lists of fields have "Model:" and "System:", but hardly these, too."""
+"""Those who talk with a model: lists of fields have "Model:" and "System:", but hardly ever these as well."""
 _SIGNS = re.compile(r"<\|(?:im_start|im_end|start_header_id|end_header_id|eot_id|begin_of_text|endoftext|end)\|>")
 _RULE = re.compile(r"[-=*_#]{3,}[ \t]*\Z")
 _BEFORE = 12
-"""Lines that may stand before the first message, such as the name of a model; a page that shows an example has more."""
+"""Maximum lines before the first message, such as the name of a model; a page that shows an example has more."""
 _FEWEST = 2
 _REPEATED = 2
-"""How often a role speaks where lines such as `User:` are a dump: settings have a section `[user]` once."""
+"""Minimum turns of one role in a dump with lines such as `User:`; settings have a section `[user]` only once."""
 _WHOLE = 0.8
 """The share of messages that must have a speaker and a text, as in JSON."""
 
@@ -78,7 +78,7 @@ _HEAD = 200
 messages; with no limit, each long line would be searched to its end."""
 _MAX_SPEAKERS = 200
 """Maximum speakers in the metadata. A log of years in a public channel has thousands, which no one reads there; every
-turn still has its own."""
+turn still has its own speaker."""
 
 
 def parse_chat(data: bytes, _: ParseOptions) -> Parsed:
@@ -110,14 +110,14 @@ def _messages(text: str) -> Iterator[Element]:
 
 def _stated(message: re.Match[str]) -> dict[str, str]:
     """Return the speaker of a message and, if stated, its time."""
-    # Each form of a message has one group for a name, and before it at most one that matches for a time.
+    # Each form of a message has one group for a name, preceded by at most one matching group for a time.
     *times, speaker = filter(None, message.groups())
     attributes = {"speaker": speaker.strip()}
     return attributes | {"time": times[0]} if times else attributes
 
 
 def _begin(line: str, start: int, end: int, number: int) -> Element | None:
-    """Return the element that a line begins, or None if it continues the one above."""
+    """Return the element that begins at a line, or None if the line continues the element above."""
     head = line[:_HEAD]
     match = _MESSAGE.match(head)
     if match:
@@ -133,11 +133,11 @@ class _Message(NamedTuple):
     speaker: str
     time: str
     marks: tuple[int, ...]
-    """Starts and ends, in turn, of markup, as offsets in the document."""
+    """Starts and ends of markup, alternating, as offsets in the document."""
 
 
 def turns_of(text: str) -> list[Element]:
-    """Return the turns of a text that is a dump of messages, after one element for what precedes them; else nothing."""
+    """Return the turns of a text that is a dump of messages, after one element for the text before; else nothing."""
     lines = list(numbered(text))
     for read in (_by_fields, _by_heads):
         first, messages = read(lines)
@@ -154,7 +154,7 @@ def _before(lines: Sequence[Line]) -> Iterator[Element]:
 
 
 def _turn(message: _Message) -> Element:
-    """Return a message as an element; a rule that parts it from the next one is not in it."""
+    """Return a message as an element, without a rule that separates it from the next one."""
     lines = list(message.lines)
     while len(lines) > 1 and _RULE.match(lines[-1][1].lstrip()):
         lines.pop()
@@ -178,21 +178,21 @@ def _by_fields(lines: Sequence[Line]) -> tuple[int, list[_Message]]:
 
 
 def _opening(line: str) -> tuple[int, bool, str] | None:
-    """Return the column, the bullet and the kind of a field, if the line is one that a message may begin with."""
+    """Return the column, bullet and kind of a field if a message may begin with this line."""
     match = _FIELD.match(line)
     kind = _KINDS.get(match["key"].lower()) if match else None
     return (match.start("name"), bool(match["bullet"]), kind) if match and kind else None
 
 
 def _repeated(begins: Sequence[tuple[int, bool, str] | None]) -> tuple[int, bool, str] | None:
-    """Return the field with which messages begin: of those that most messages have, the first one."""
+    """Return the field that begins messages: the first one among those in most messages."""
     counts = Counter(filter(None, begins))
     most = max(counts.values(), default=0)
     return next((one for one in begins if one and 2 * counts[one] > most), None)
 
 
 def _message(lines: Sequence[Line]) -> _Message:
-    """Return the message that some lines hold; it has no speaker if they are none."""
+    """Return the message in some lines; it has no speaker if they are not a message."""
     column, said, marks = -1, dict[str, str](), list[int]()
     for at, line, _ in lines:
         match = _FIELD.match(line)
@@ -210,7 +210,7 @@ def _message(lines: Sequence[Line]) -> _Message:
 
 
 def _is_conversation(messages: Sequence[_Message]) -> bool:
-    """Return whether nearly all have a speaker, and these are roles, or some speak again."""
+    """Return whether nearly all messages have a speaker, and all speakers are roles or some speak again."""
     speakers = [one.speaker.lower() for one in messages if one.speaker]
     if len(speakers) < max(_FEWEST, _WHOLE * len(messages)):
         return False
@@ -218,7 +218,7 @@ def _is_conversation(messages: Sequence[_Message]) -> bool:
 
 
 def _by_heads(lines: Sequence[Line]) -> tuple[int, list[_Message]]:
-    """Return where the first message begins, and the messages, if a line with a role stands above each."""
+    """Return where the first message begins, and the messages, if there is a line with a role above each."""
     heads = [(i, match) for i, (_, line, _) in enumerate(lines) if (match := _ROLE_HEAD.match(line))]
     if not heads or heads[0][0] > _BEFORE or not _are_talking([match["role"].lower() for _, match in heads]):
         return 0, []
@@ -227,7 +227,7 @@ def _by_heads(lines: Sequence[Line]) -> tuple[int, list[_Message]]:
 
 
 def _are_talking(roles: Sequence[str]) -> bool:
-    """Return whether someone and a model speak, one of them more than once."""
+    """Return whether both a person and a model speak, one of them more than once."""
     counts = Counter(roles)
     return len(counts) >= _FEWEST and max(counts.values()) >= _REPEATED and bool(counts.keys() & _PEOPLE)
 

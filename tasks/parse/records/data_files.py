@@ -1,7 +1,7 @@
 """Data files: tables of SQLite, Parquet, Arrow and dBase, each as its columns with their types, then its first rows.
 
-SQLite is opened from memory and is only read: no trigger runs, no other file is attached, and a statement that takes
-too long is stopped.
+A SQLite database is opened from memory and only read: no trigger runs, no other file is attached, and a statement that
+takes too long is stopped.
 """
 
 import io
@@ -19,15 +19,15 @@ from docmill.tasks.parse.formats import ParseOptions
 from docmill.tasks.parse.markup.html.hypertext import plain_words
 
 MAX_ROWS = 10_000
-"""Rows of a table that are read. With fewer, small tables are cut; with many more, each row of a warehouse would be
-chunks that nobody searches for by their words. The schema says how many there are."""
-_MAX_CELL = 2_000  # characters of a value: longer ones are documents, and each would be a row of its own
+"""Maximum rows of a table that are read. With fewer, small tables are cut; with many more, the rows of a data warehouse
+would become chunks that nobody searches for. The schema gives the number of rows."""
+_MAX_CELL = 2_000  # characters of a value: longer values are documents, and each would be a row of its own
 _STREAM = b"\xff\xff\xff\xff"  # the continuation marker before the first message
-_BATCH = 1_000  # rows that are in memory at once
-_MAX_COLUMNS = 2_000  # more are measurements, of which a row is no text
+_BATCH = 1_000  # rows in memory at once
+_MAX_COLUMNS = 2_000  # tables with more are measurements, whose rows are not text
 _HEADER = struct.Struct("<BBBBIHH")  # version, year, month, day, records, bytes of the header and of a record
-_FIELDS = 32  # where the fields' descriptors begin, and how long each is
-_LANGUAGE = 29  # the byte of the header that names the code page
+_FIELDS = 32  # the offset of the field descriptors, and the length of each
+_LANGUAGE = 29  # the byte of the header with the code page
 _END_OF_FIELDS = 0x0D
 _DELETED = b"*"
 _KINDS = {
@@ -37,21 +37,21 @@ _KINDS = {
 _CODE_PAGES = {
     0x01: "cp437", 0x02: "cp850", 0x03: "cp1252", 0x57: "cp1252", 0x64: "cp852", 0xC8: "cp1250", 0xC9: "cp1251",
 }  # fmt: skip
-_YEARS = 1900  # what a two-figure year is added to
-_STEPS = 1_000  # of SQLite's machine between two looks at the budget
-_MAX_LOOKS = 20_000  # some two seconds of work: to read 10,000 rows takes a tenth, a view may take any time
+_YEARS = 1900  # added to a two-digit year
+_STEPS = 1_000  # SQLite virtual machine steps between two checks of the budget
+_MAX_LOOKS = 20_000  # about two seconds of work: reading 10,000 rows takes a tenth of that, a view may take any time
 _OWN = "sqlite_%"  # names of tables that SQLite keeps for itself
 _SHADOWS = ("_content", "_docsize", "_data", "_idx", "_config", "_segments", "_segdir", "_stat", "_node", "_rowid")
 _WRITTEN = slice(18, 20)
 _JOURNAL, _ROLLBACK = b"\x02\x02", b"\x01\x01"
 """The write and read version of a database in write-ahead mode (file format, 1.3), and of any other: an image in memory
-has no log beside it, and is read as it was last checkpointed."""
+has no log beside it, and is read as of its last checkpoint."""
 
 
 def draw_table(canvas: Canvas, name: str, columns: Sequence[tuple[str, str]], rows: Iterable[Any], total: int) -> None:
     """Draw one table: a heading, its columns and types as items, and its first rows.
 
-    `rows` are sequences of values; `total` is how many there are, -1 where it is unknown.
+    `rows` are sequences of values; `total` is their number, or -1 if unknown.
     """
     canvas.heading(name, 2)
     for column, kind in columns:
@@ -63,13 +63,13 @@ def draw_table(canvas: Canvas, name: str, columns: Sequence[tuple[str, str]], ro
 
 
 def as_text(value: Any) -> str:
-    """Return a value as text, of HTML its words; binary values are told by their length."""
+    """Return a value as text, with only the words of HTML; binary values are given by their length."""
     if value is None:
         return ""
     if isinstance(value, bytes | bytearray | memoryview):
         return f"({len(value)} bytes)"
     if isinstance(value, float):
-        return f"{value:.15g}"  # as many digits as a double surely has
+        return f"{value:.15g}"  # the number of digits that a double reliably has
     text = plain_words(str(value))
     return text if len(text) <= _MAX_CELL else text[:_MAX_CELL] + "…"
 
@@ -86,7 +86,7 @@ def parse_parquet(data: bytes, options: ParseOptions) -> Parsed:
 
 
 def parse_arrow(data: bytes, options: ParseOptions) -> Parsed:
-    """Return the columns of an Arrow file or stream (IPC, or Feather of its second version) and its first rows."""
+    """Return the columns of an Arrow file or stream (IPC, or Feather version 2) and its first rows."""
     import pyarrow
 
     if data.startswith(_STREAM):
@@ -154,7 +154,7 @@ def parse_dbf(data: bytes, _: ParseOptions) -> Parsed:
 
 
 def _guessed(data: bytes) -> str:
-    """Return the encoding of a file that names none."""
+    """Return the encoding of a file that does not state it."""
     try:
         data.decode()
     except UnicodeDecodeError:
@@ -193,7 +193,7 @@ def _value(raw: bytes, kind: str, encoding: str) -> str:
 
 
 def parse_sqlite(data: bytes, options: ParseOptions) -> Parsed:
-    """Return the tables and views of a database, in the order in which they were made."""
+    """Return the tables and views of a database in the order of their creation."""
     if data[_WRITTEN] == _JOURNAL:
         data = data[: _WRITTEN.start] + _ROLLBACK + data[_WRITTEN.stop :]
     canvas = Canvas()
@@ -210,7 +210,7 @@ def parse_sqlite(data: bytes, options: ParseOptions) -> Parsed:
 
 
 def _guard(database: sqlite3.Connection) -> None:
-    """Let a database be read and nothing else, for a bounded time."""
+    """Restrict a database to reading, for a limited time."""
     database.execute("PRAGMA query_only = 1")
     database.execute("PRAGMA trusted_schema = 0")
     database.text_factory = lambda raw: raw.decode("utf-8", "replace")
@@ -219,7 +219,7 @@ def _guard(database: sqlite3.Connection) -> None:
 
 
 def _tables(database: sqlite3.Connection) -> list[tuple[str, str]]:
-    """Return the names and kinds of tables and views, without those in which an index of words keeps its data."""
+    """Return the names and kinds of tables and views, without tables in which a full-text index stores its data."""
     found = database.execute(
         "SELECT name, type FROM sqlite_master WHERE type IN ('table', 'view') AND name NOT LIKE ? ORDER BY rowid",
         (_OWN,),
@@ -236,7 +236,7 @@ def _draw(canvas: Canvas, database: sqlite3.Connection, name: str, kind: str, op
     quoted = '"' + name.replace('"', '""') + '"'
     try:
         columns = [(str(row[1]), str(row[2]).lower()) for row in database.execute(f"PRAGMA table_info({quoted})")]
-        # A view may take as long as it likes to count.
+        # Counting may take a view any amount of time.
         total = database.execute(f"SELECT count(*) FROM {quoted}").fetchone()[0] if kind == "table" else -1
         rows = _within(database.execute(f"SELECT * FROM {quoted} LIMIT {MAX_ROWS}"), options.max_characters)
     except sqlite3.DatabaseError as error:  # a damaged table, or a virtual one whose module is missing
@@ -247,7 +247,7 @@ def _draw(canvas: Canvas, database: sqlite3.Connection, name: str, kind: str, op
 
 
 def _within(rows: sqlite3.Cursor, characters: int) -> list[Any]:
-    """Return rows; raise Rejected if they hold more characters than a document may."""
+    """Return rows; raise Rejected if they have more characters than a document may have."""
     kept, size = [], 0
     for row in rows:
         size += sum(len(value) for value in row if isinstance(value, str))

@@ -1,4 +1,4 @@
-"""Delimited values: one pipe table, one row a line, whatever delimiter the file uses."""
+"""Delimited values: one pipe table, one row per line, whatever delimiter the file uses."""
 
 import csv
 import io
@@ -17,38 +17,37 @@ from docmill.tasks.parse.markup.html.hypertext import plain_words
 
 DELIMITERS = ",;\t|"
 _SAMPLE_CHARACTERS = 20_000
-"""Characters by which the delimiter is found. Fewer may all be the lines above the table; more take four readings."""
+"""Characters from which the delimiter is found. Fewer may all be lines above the table; more are read four times."""
 _FIELD_LIMIT = 10_000_000
-"""Maximum characters of a field; Python allows 131,072. A field with a whole document is larger than that; with no
-limit, an unclosed quote makes one field of a file of any size."""
+"""Maximum characters of a field; Python allows 131,072. A field with a whole document is larger than Python's limit;
+with no limit, an unclosed quote makes one field of a file of any size."""
 _MAX_ABOVE = 100
-"""Rows within which the table must begin. Reports have fewer lines above it; in a larger sample, a short table with a
-long text of one field above it would be cut in two."""
+"""Rows within which the table must begin. Reports have fewer lines above it; with more, a short table below a long text
+of one field per row would be cut in two."""
 _MAX_SINGLE = 1 / 4
-"""Maximum share of rows with one field in a table. With more, the rows are text that contains a delimiter here and
-there."""
+"""Maximum share of rows with one field in a table. With more, the rows are text with an occasional delimiter."""
 _LEAST_EVEN = 0.5
-"""Minimum share of rows with equal width for a delimiter. Fewer are text with commas; more would reject tables with
-notes above and below."""
+"""Minimum share of rows with equal width for a delimiter. With less, the file is text with commas; a higher minimum
+would reject tables with notes above and below."""
 _COLUMNS_PER_SHARE = 100
-"""Columns that weigh as much as all rows: of two delimiters that cut the rows equally well, the one that makes more
-columns is right, and the other occurs within fields. With fewer, width outweighs evenness, and commas in sentences win;
-with many more, it decides nothing."""
-_COUNTED_COLUMNS = 10  # so that width adds a tenth at most, and the rows of wide tables count, too
+"""Number of columns that weigh as much as all rows: of two delimiters that split the rows equally well, the one that
+gives more columns is right, and the other occurs within fields. With fewer, width outweighs evenness, and commas in
+sentences win; with many more, width has no effect."""
+_COUNTED_COLUMNS = 10  # so that width adds at most a tenth, and the rows of wide tables count, too
 _LINE = re.compile(r"[^\r\n]*(?:\r\n?|\n)|[^\r\n]+")
 _SAMPLE_LINES = 500
-"""Lines by which the usual number of fields is found. Fewer may all lie above the table; more are read for nothing."""
+"""Lines from which the usual number of fields is found. Fewer may all be above the table; more make no difference."""
 _READ_AGAIN = 10
-"""Times that the lines of a file may be read again because of quotation marks that do not end. With fewer, a list of
-sizes in inches loses rows; with no limit, a file made for it takes quadratic time."""
+"""How often the lines of a file may be read again because of unclosed quotation marks. With fewer, a list of sizes in
+inches loses rows; with no limit, a file designed for it takes quadratic time."""
 _LEAST_QUOTED = 3  # fields between single quotation marks; one or two may be quotations
 _STATED = re.compile(r"\ufeff?sep=([,;\t|])\r?\n", re.IGNORECASE)  # written by Excel
 
 
 def parse_delimited(data: bytes, _: ParseOptions) -> Parsed:
-    """Return a table of the file's rows; its first row is the header unless it holds a number other than a year.
+    """Return a table of the file's rows; its first row is the header unless it has a number other than a year.
 
-    Lines of one field above a wider table, as in exports, are paragraphs; of fields in HTML the words are read.
+    Lines of one field above a wider table, as in exports, are paragraphs; of HTML fields, only the words are read.
     """
     found = decode(data)
     text = found.text.replace("\0", "")
@@ -71,10 +70,10 @@ def parse_delimited(data: bytes, _: ParseOptions) -> Parsed:
 
 
 def _rows(text: str, delimiter: str) -> Iterator[list[str]]:
-    """Yield the fields of each row; a quotation mark that begins a field and does not end is one of its signs.
+    """Yield the fields of each row; an unclosed quotation mark at the beginning of a field is part of its text.
 
-    A row that swallows further lines shows it: its first line alone has as many fields as most lines have, and the row
-    has another number, or each of its lines has that.
+    It is recognised by a row that swallows further lines: its first line alone has as many fields as most lines have,
+    and either the row has a different number of fields, or each of its lines has this usual number.
     """
     text, quote = _with_doubled_quotes(text, delimiter), _quote_of(text, delimiter)
     lines = _LINE.findall(text)
@@ -96,7 +95,7 @@ def _rows(text: str, delimiter: str) -> Iterator[list[str]]:
 
 
 def _quote_of(text: str, delimiter: str) -> str:
-    """Return the sign around fields: a single one, if fields are between these and none begins with a double one."""
+    """Return the quotation mark of fields: single if fields have single marks and none begins with a double one."""
     sample, sign = text[:_SAMPLE_CHARACTERS], re.escape(delimiter)
     if re.search(rf'(?:^|{sign}) *"', sample, re.MULTILINE):
         return '"'
@@ -109,7 +108,7 @@ def _reader(lines: Iterable[str], delimiter: str, quote: str = '"') -> Any:
 
 
 def _is_torn(row: list[str], lines: list[str], width: int, delimiter: str) -> bool:
-    """Return whether several lines that were read as one row are rows of their own, the first one at least."""
+    """Return whether several lines that were read as one row are separate rows, or at least the first one is."""
     widths = [len(_literal(line, delimiter)) for line in lines]
     return width > 1 and widths[0] == width and (len(row) != width or set(widths) == {width})
 
@@ -119,13 +118,13 @@ def _literal(line: str, delimiter: str) -> list[str]:
 
 
 def _usual_width(lines: list[str], delimiter: str) -> int:
-    """Return the number of fields that most lines have, each read alone."""
+    """Return the number of fields that most lines have when read alone."""
     widths = Counter(len(row) for line in lines[:_SAMPLE_LINES] for row in rows_of(line, delimiter) if row)
     return max(widths, key=widths.__getitem__, default=0)
 
 
 def _with_doubled_quotes(text: str, delimiter: str) -> str:
-    """Return a text whose quotation marks within fields are doubled, where most of them have a backslash instead."""
+    """Return a text with doubled quotation marks within fields, if most of them have a backslash instead."""
     if '\\"' not in text:
         return text
     end = rf"(?![{re.escape(delimiter)}\r\n]|\Z)"
@@ -135,7 +134,7 @@ def _with_doubled_quotes(text: str, delimiter: str) -> str:
 
 
 def _above(rows: list[list[str]]) -> int:
-    """Return the number of rows above the table: those of one field before the first one that fills all columns."""
+    """Return the number of rows above the table: rows of one field before the first row that fills all columns."""
     filled = [sum(map(bool, map(str.strip, row))) for row in rows[:_MAX_ABOVE]]
     first = next((number for number, count in enumerate(filled) if count > 1), 0)
     table = [count for count in filled[first:] if count]
@@ -144,7 +143,7 @@ def _above(rows: list[list[str]]) -> int:
 
 
 def find_delimiter(text: str) -> str:
-    """Return the delimiter that cuts most rows into the same number of fields, two or more; else ""."""
+    """Return the delimiter that splits most rows into the same number of fields, at least two; otherwise ""."""
     sample = text[:_SAMPLE_CHARACTERS]
     if len(text) > _SAMPLE_CHARACTERS and "\n" in sample:
         sample = sample[: sample.rindex("\n") + 1]
@@ -154,7 +153,7 @@ def find_delimiter(text: str) -> str:
 
 
 def _evenness(sample: str, delimiter: str) -> float:
-    """Return the share of rows cut into the same number of fields, plus a bonus for each field."""
+    """Return the share of rows split into the same number of fields, plus a bonus for each field."""
     widths = Counter(len(row) for row in rows_of(sample, delimiter) if row)
     if not widths:
         return 0

@@ -1,6 +1,6 @@
 """JSON and JSON Lines, drawn as text: headings for large parts, and lines `key: value` for each record.
 
-The file itself is written for programs: braces, quotes and escapes, often all in one line. Every element has the `path`
+The file itself is written for programs: braces, quotes and escapes, often all on one line. Every element has the `path`
 of its value, such as `$.items[3]`; numbers are kept as written.
 """
 
@@ -34,23 +34,23 @@ _MAX_LEVEL = 5
 fifth; deeper values are drawn whole."""
 _MAX_PATH = 6  # keys in the name of a value, innermost last; with more, the name is longer than the value
 _MAX_BAD = 0.1
-"""Maximum share of damaged lines. With less, a log with some foreign lines is rejected; with more, a text in which some
-lines are numbers is taken for JSON Lines."""
+"""Maximum share of damaged lines. With less, a log with some foreign lines is rejected; with more, a text with numbers
+on some lines is treated as JSON Lines."""
 _LONG_LIST = 400
-"""Characters of plain values in one line. Numbers and tags are shorter, and one a line would be too many lines;
-sentences are longer, and each has its own line."""
+"""Maximum characters of plain values in one line. Numbers and tags are shorter, and one per line would be too many
+lines; sentences are longer, and each has its own line."""
 _RUN = 50
-"""Plain values of a list to try as one line. Fewer spread lists of short numbers over many lines; many more are always
-too long for one line, and each value has its own."""
+"""Plain values of a list to try as one line. With fewer, lists of short numbers take many lines; many more are always
+too long for one line, and each value gets its own."""
 _NAMES = ("title", "name", "label", "id", "key", "question", "subject", "headline")
 _MAX_NAME = 100
-"""Maximum characters of a name as a heading. Longer ones are sentences, which stay with their record's values."""
+"""Maximum characters of a name as a heading. Longer names are sentences, which stay with their record's values."""
 
 
 def parse_json(data: bytes, _: ParseOptions) -> Parsed:
-    """Return the values of a JSON document, or the turns of an exported chat; the file may hold comments.
+    """Return the values of a JSON document, or the turns of an exported chat; the file may contain comments.
 
-    Of a damaged document, the values before the damage are read, and the rest is kept as text.
+    In a damaged document, the values before the damage are read, and the rest is kept as text.
     """
     found = decode(data)
     said = messages_in(found.text)
@@ -78,7 +78,7 @@ def parse_json_lines(data: bytes, _: ParseOptions) -> Parsed:
         values, paged = with_pages(values)
         writer = ValueWriter(canvas, paged)
         for number, value in enumerate(values):
-            # Its text may be all that is left of a record, and can still be found by its words.
+            # Its text may be all that remains of a record, and can still be found by its words.
             writer.record(value.line if isinstance(value, BadLine) else value, f"$[{number}]", 1)
     metadata: dict[str, Any] = found.metadata | {"records": len(values)}
     damage = {"bad_lines": bad, "read_as": f"JSON lines, {bad} of them as text; they are not JSON"} if bad else {}
@@ -86,25 +86,25 @@ def parse_json_lines(data: bytes, _: ParseOptions) -> Parsed:
 
 
 class BadLine:
-    """A line that is not JSON, kept in the place where its value would be."""
+    """A line that is not JSON, kept in place of its value."""
 
     def __init__(self, line: str) -> None:
         self.line = line
 
 
 class DamagedRest(NamedTuple):
-    """The text behind the first damage of a document, and what is damaged; both empty for a sound one."""
+    """The text after the first damage in a document, and what is damaged; both empty for an intact document."""
 
     text: str = ""
     why: str = ""
 
 
 def _load(text: str) -> tuple[Any, DamagedRest]:
-    """Return the value of a text, and what is left of it behind the first damage."""
+    """Return the value of a text, and the rest after the first damage."""
     try:
         return _loads(text), DamagedRest()
     except json.JSONDecodeError:
-        # Comments and trailing commas are removed only if the file is not valid JSON, so that most are read once.
+        # Comments and trailing commas are removed only if the file is not valid JSON, so that most files are read once.
         bare = _COMMENT.sub(lambda match: match[1] or " ", text)
         bare = _LAST_COMMA.sub(lambda match: match[1] or "", bare)
         try:
@@ -115,14 +115,14 @@ def _load(text: str) -> tuple[Any, DamagedRest]:
 
 
 def _loads(text: str) -> Any:
-    # Half a pair is no character: UTF-8 cannot write it, and no table could hold the text.
+    # Half a surrogate pair is not a character: UTF-8 cannot encode it, and no table could store the text.
     return _DECODER.decode(_LONE.sub(lambda match: match[1] or r"\ufffd", text) if "\\u" in text else text)
 
 
 def _readable(text: str, error: json.JSONDecodeError) -> tuple[Any, DamagedRest]:
     """Return the values before the damage, and the rest; raise Rejected `corrupt` if there are none.
 
-    `error` says where the damage is. What was open there is closed; a value that is damaged itself belongs to the rest.
+    `error` gives the position of the damage. Brackets open there are closed; a damaged value belongs to the rest.
     """
     for end, closers in _ends(text, error.pos):
         try:
@@ -130,7 +130,7 @@ def _readable(text: str, error: json.JSONDecodeError) -> tuple[Any, DamagedRest]
         except ValueError:
             continue
         if value:
-            what = error.msg.removesuffix(" starting at")  # the place follows elsewhere
+            what = error.msg.removesuffix(" starting at")  # the position follows elsewhere
             return value, DamagedRest(text[end:].strip(" \t\r\n,"), f"not JSON from line {error.lineno} on: {what}")
     raise Rejected("corrupt", f"not JSON: {error}")
 
@@ -179,7 +179,7 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return made
 
 
-# As written: a number of forty digits or 1.10 would come back as another text, which nobody would find.
+# Numbers are kept as written: forty digits, or 1.10, would otherwise become a different text, which nobody would find.
 _DECODER = json.JSONDecoder(parse_int=str, parse_float=str, parse_constant=str, object_pairs_hook=_object)
 
 
@@ -194,7 +194,7 @@ def _load_lines(text: str) -> tuple[list[Any], int]:
                 first = first or f"line {number}: {error}"
                 values.append(BadLine(line.strip()))
     bad = sum(isinstance(value, BadLine) for value in values)
-    # The last line of a file still being written is truncated, however short the file.
+    # The last line of a file still being written is truncated, however short the file is.
     if bad > max(1, _MAX_BAD * len(values)) or 2 * bad > len(values):
         if whole := one_after_another(text):  # each value on several lines
             return whole, 0
@@ -210,7 +210,7 @@ def _title(value: Any) -> str:
 class ValueWriter:
     """Draws values on a canvas: small ones whole, large ones part by part below headings.
 
-    `paged` says whether any of them holds a page with parts, which is never drawn as a line.
+    `paged` says whether any of them contains a page with parts, which is never drawn as a line.
     """
 
     def __init__(self, canvas: Canvas, paged: bool = False) -> None:
@@ -230,7 +230,7 @@ class ValueWriter:
             self._lines(value, path)
 
     def record(self, value: Any, path: str, level: int) -> None:
-        """Draw an item of a list: whole if small, else below a heading with its name."""
+        """Draw an item of a list: whole if small, otherwise below a heading with its name."""
         # Several records share a chunk as long as each is one element.
         lines = self._small_lines(value)
         if lines is not None:
@@ -245,13 +245,13 @@ class ValueWriter:
     def _large(self, value: dict[str, Any], path: str, level: int) -> None:
         name = next((value[key] for key in _NAMES if isinstance(value.get(key), str) and value[key].strip()), "")
         if any(isinstance(one, dict | list | PageValue) for one in value.values()) and 0 < len(name) <= _MAX_NAME:
-            # Only where there are parts below it: a heading for three lines would be a chunk of its own.
+            # Only if there are parts below it: a heading for three lines would be a chunk of its own.
             self.canvas.heading(name, level)
             level += 1
         self._object(value, path, level)
 
     def _object(self, value: dict[str, Any], path: str, level: int) -> None:
-        """Draw first the small values of an object, then its large ones, each below its key."""
+        """Draw the small values of an object first, then its large ones, each below its key."""
         outermost = path == "$"
         large = {key for key, one in value.items() if self._is_large(one) or (outermost and _are_records(one))}
         self._lines({key: one for key, one in value.items() if key not in large}, path)
@@ -261,7 +261,7 @@ class ValueWriter:
                 self.value(one, f"{path}.{key}", level + 1)
 
     def _small_lines(self, value: Any) -> list[str] | None:
-        """Return the lines of a value, or None if they are too many to draw whole, or hold a page with parts."""
+        """Return the lines of a value, or None if they are too many to draw whole or contain a page with parts."""
         return None if self._paged and holds_structured(value) else _small_lines(value)
 
     def _is_large(self, value: Any) -> bool:
@@ -353,9 +353,9 @@ class PageValue(str):
 
 
 def with_pages(value: Any) -> tuple[Any, bool]:
-    """Return a JSON value in which texts in HTML and rich texts are `PageValue`s, and whether any of these has parts.
+    """Return a JSON value with `PageValue`s for HTML and rich texts, and whether any of these has parts.
 
-    Lists and objects are changed.
+    Lists and objects are changed in place.
     """
     holder, parted = [value], False
     stack: list[Any] = [holder]
@@ -372,7 +372,7 @@ def with_pages(value: Any) -> tuple[Any, bool]:
 
 
 def holds_structured(value: Any) -> bool:
-    """Return whether a value of JSON is a page with headings, items, tables or code, or holds one."""
+    """Return whether a JSON value is or contains a page with headings, items, tables or code."""
     stack: list[Any] = [value]
     while stack:
         one = stack.pop()

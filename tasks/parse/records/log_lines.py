@@ -29,15 +29,15 @@ _TRACE = re.compile(
 )
 _HEAD = 200
 """Characters of a line to search for time and level. With less, a long path before the time hides it; with more, a time
-or the word ERROR in the message is taken for that of the entry."""
+or the word ERROR in the message is treated as the entry's."""
 _LONGEST = 20_000
-"""Maximum characters of an entry. Less tears long stack traces apart; with no limit, a file with unrecognised entries
-is one element."""
+"""Maximum characters of an entry. With less, long stack traces are split; with no limit, a file with unrecognised
+entries is one element."""
 _SAMPLE = 100_000
-"""Characters by which a log is judged to be one of times or of plain lines. A smaller sample may be one trace."""
+"""Characters from which a log is judged to have times or plain lines. A smaller sample may be a single trace."""
 _LEAST_STAMPED = 0.2
-"""Minimum share of unindented lines that begin with a time or a level. Messages of several lines leave few that do;
-with less, some times in a log of plain lines would join all lines between them to one entry."""
+"""Minimum share of unindented lines that begin with a time or a level. With messages of several lines, few lines do;
+with less, some times in a log of plain lines would join all lines between them into one entry."""
 
 
 def parse_log(data: bytes, _: ParseOptions) -> Parsed:
@@ -54,7 +54,7 @@ def _entries(text: str) -> Iterator[Element]:
     stamped = _is_stamped(text)
     start = end = first = 0
     for at, line, number in numbered(text):
-        # In a file without times, a line that looks like a part of a trace continues an entry.
+        # In a file without times, a line that looks like part of a trace continues an entry.
         begins = _ENTRY.match(line, 0, _HEAD) if stamped else not _TRACE.match(line)
         if end and (begins or at + len(line) - start > _LONGEST):
             yield _entry(text, start, end, first)

@@ -29,8 +29,8 @@ _NAME = re.compile(r"\w[\w+#-]*")
 def parse_notebook(data: bytes, options: ParseOptions) -> Parsed:
     """Return a notebook drawn as Markdown; every element has its `cell`, from 1, and outputs are marked.
 
-    An output is drawn as its picture, and as its Markdown, plain text, TeX or HTML, whichever comes first; an error is
-    drawn as its name and message.
+    An output is drawn as its picture, and as the first of its Markdown, plain text, TeX and HTML that exists; an error
+    is drawn as its name and message.
     """
     found = decode(data)
     try:
@@ -55,7 +55,7 @@ def _authors(stated: dict[str, Any]) -> dict[str, str]:
 def _cells(notebook: Any) -> list[dict[str, Any]]:
     if not isinstance(notebook, dict):
         raise Rejected("corrupt", "not a notebook: its JSON is not an object")
-    sheets = notebook.get("worksheets") or []  # the form before 2015
+    sheets = notebook.get("worksheets") or []  # the format before 2015
     cells = notebook.get("cells") or [cell for sheet in sheets for cell in sheet.get("cells", [])]
     return [cell for cell in cells if isinstance(cell, dict)]
 
@@ -88,7 +88,7 @@ def _draw(canvas: Canvas, cell: dict[str, Any], number: int, language: str, opti
 
 
 def _with_attachments(source: str, attached: Any) -> str:
-    """Return a cell with each picture that is attached to it in place of its name."""
+    """Return a cell with attached pictures in place of their names."""
 
     def held(name: str) -> str:
         data = attached.get(unquote(name))
@@ -99,7 +99,7 @@ def _with_attachments(source: str, attached: Any) -> str:
 
 
 def _draw_markdown(canvas: Canvas, source: str, options: ParseOptions) -> None:
-    """Draw a text with its blocks; a picture within one is drawn below it, as a canvas holds no element in another."""
+    """Draw a text with its blocks; a picture within one is drawn below it, as canvas elements cannot be nested."""
     parsed = parse_markdown(source.encode("utf-8", "replace"), options)
     canvas.album.take(parsed)
     figures = [one for one in parsed.elements if one.kind == "figure"]
@@ -118,7 +118,7 @@ def _without(held: Sequence[Element], element: Element, text: str) -> tuple[Elem
     """Return an element and its text without the figures in it."""
     if not held:
         return element, text[element.start_char : element.end_char]
-    left, end = list[int](), element.start_char  # the places of the characters that stay
+    left, end = list[int](), element.start_char  # positions of the characters that stay
     for one in held:
         left += range(end, one.start_char)
         end = one.end_char
@@ -157,7 +157,7 @@ def _draw_picture(canvas: Canvas, data: dict[str, Any]) -> None:
 def _draw_page(canvas: Canvas, page: str) -> None:
     try:
         root = page_tree(page)
-    except Rejected:  # too deep; the cells around it are not
+    except Rejected:  # nested too deeply; the cells around it are not
         return
     if root is not None:
         canvas.add(draw_tree(root))
