@@ -1,4 +1,4 @@
-"""Signatures: the kind of a binary file, by its first bytes or by the names inside its container; kinds not read."""
+"""Signatures: the kind of a binary file, from its first bytes or the names inside its container; kinds not read."""
 
 import io
 import re
@@ -10,7 +10,7 @@ from docmill.tasks.parse.formats import FORMATS, Format, Signature
 
 
 class UnreadKind(NamedTuple):
-    """A kind of file, what to give instead if it holds text, and its signs, as those of `Format`."""
+    """A kind of file that is not read, what to provide instead if it has text, and its signatures as in `Format`."""
 
     name: str
     instead: str
@@ -117,7 +117,7 @@ UNREAD = (
     UnreadKind("application/hwp+zip", "Hangul documents are not read; saved as docx or PDF they are"),
     UnreadKind("ole", "this kind of compound file is not read; saved by its program as docx, xlsx, pptx or PDF it is"),
 )  # fmt: skip
-"""Of those that fit a file, the first one counts; the most general ones are the last."""
+"""The first kind that matches a file is used, so the most general ones are last."""
 
 INSTEAD = {kind.name: kind.instead for kind in UNREAD if kind.instead}
 
@@ -125,25 +125,25 @@ _OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 _ENCRYPTED = "EncryptedPackage"  # the stream of an Office document with a password
 OPEN_DOCUMENT = {form.opendocument: form.name for form in FORMATS.values() if form.opendocument}
 KINDS: tuple[Format | UnreadKind, ...] = (*FORMATS.values(), *UNREAD)
-"""All kinds of files that are known by their bytes, those that are read first."""
+"""All kinds of files that are recognised by their bytes, those that are read first."""
 _SIGNED = [signed for kind in KINDS for signed in kind.signatures]
 _BY_OFFSET = {offset: tuple(signature for at, signature in _SIGNED if at == offset) for offset, _ in _SIGNED}
-"""All signatures by their places, as most files have none: a text is asked once for each place."""
+"""All signatures by offset: most files have none, so each offset is tested only once."""
 _PDF_LEEWAY = 1024
 """Bytes within which a PDF's header may begin, as Acrobat allows (PDF 1.7, implementation note 13)."""
 _PDF_BINARY = 100_000
-"""Bytes of such a file that must have a zero, as streams have: a text about PDF may have the header, too."""
+"""Bytes of such a file that must include a zero, as streams do: a text about PDF may contain the header, too."""
 _IWORK_FOLDER = re.compile(r"[^/]+\.(?:pages|key|numbers)/(?:Index\.zip|index\.(?:xml|apxl)(?:\.gz)?|preview\.jpg)\Z")
-"""A member of a document that is a folder to its own program, and that another one has packed."""
+"""A member of a document that is a folder to its own program and was packed by another program."""
 _MAX_MIMETYPE = 100  # bytes: all names of media types are shorter
-# A bitmap's header is its mark and its file's size, then four bytes that are unused and four of an offset.
+# A bitmap's header has its signature and file size, then four unused bytes and a four-byte offset.
 _BITMAP_HEADER = 14
 _BITMAP_SIZE = slice(2, 6)
 _DBASE_VERSIONS = frozenset(b"\x02\x03\x30\x31\x32\x43\x63\x83\x8b\xcb\xf5\xfb")
-_DBASE_HEADER = 32  # bytes of the header and of each field, which a carriage return ends, and in FoxPro 263 more follow
-# The header of each member of a zip archive, whose name follows it (APPNOTE 4.3.7).
+_DBASE_HEADER = 32  # bytes of the header and of each field; a carriage return ends them, and in FoxPro 263 bytes follow
+# The header of each member of a zip archive; the member's name follows it (APPNOTE 4.3.7).
 _MEMBER = b"PK\x03\x04"
-_MEMBER_HEADER = 30  # bytes; the lengths of its name and of extra fields are at the end
+_MEMBER_HEADER = 30  # bytes; the lengths of the name and the extra fields are at the end
 _MEMBER_NAME_LENGTH = slice(26, 28)
 _EMPTY_ZIP = b"PK\x05\x06"
 
@@ -168,13 +168,13 @@ def _is_signed(data: bytes, kind: Format | UnreadKind) -> bool:
 
 
 def _is_bitmap(data: bytes) -> bool:
-    """Return whether data is a BMP: its two letters also begin texts, so the file size must match, too."""
+    """Return whether data is a BMP: texts may also begin with its two letters, so the file size must match, too."""
     whole = len(data) > _BITMAP_HEADER and int.from_bytes(data[_BITMAP_SIZE], "little") == len(data)
     return whole and data.startswith(b"BM")
 
 
 def _is_dbase(data: bytes) -> bool:
-    """Return whether data is a dBase file: it has no mark, but a header whose numbers fit one another."""
+    """Return whether data is a dBase file: it has no signature, but a header with consistent numbers."""
     if len(data) < _DBASE_HEADER or data[0] not in _DBASE_VERSIONS or not 1 <= data[2] <= 12 or not 1 <= data[3] <= 31:
         return False
     header, record = (int.from_bytes(data[at : at + 2], "little") for at in (8, 10))
@@ -188,7 +188,7 @@ def _is_late_pdf(data: bytes) -> bool:
 
 
 def _ole_kind(data: bytes) -> str:
-    """Return the kind of a compound file by its top-level streams, or of a damaged one by any names in it."""
+    """Return the kind of a compound file from its top-level streams, or, if it is damaged, from any names in it."""
     import olefile
 
     try:
@@ -197,8 +197,8 @@ def _ole_kind(data: bytes) -> str:
     except (OSError, ValueError, LookupError, TypeError, struct.error, RecursionError):
         streams = (_ENCRYPTED, *(stream for kind in KINDS for stream in kind.streams))
         names = {name for name in streams if name.encode("utf-16-le") in data}
-    # The names of streams have no case (MS-CFB 2.6.4), and some programs write them in capitals.
-    small = {name.lower().lstrip("\5") for name in names}  # a sign before the names of properties
+    # Stream names are case-insensitive (MS-CFB 2.6.4), and some programs write them in capitals.
+    small = {name.lower().lstrip("\5") for name in names}  # a character before the names of properties
     return _first_kind(small) or ("encrypted" if _ENCRYPTED.lower() in small else "ole")
 
 
@@ -220,7 +220,7 @@ def _zip_kind(data: bytes) -> str:
 
 
 def kind_of_zip(archive: zipfile.ZipFile) -> str:
-    """Return the kind of document in a zip container, "zip" for a plain archive of files."""
+    """Return the kind of document in a zip container, or "zip" for a plain archive of files."""
     names = [name.replace("\\", "/") for name in archive.namelist()]
     declared = b""
     if "mimetype" in names:

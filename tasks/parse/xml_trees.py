@@ -1,18 +1,18 @@
-"""Xml trees: XML as all readers parse it, and what its elements and attributes say."""
+"""XML trees: XML as all readers parse it, and the content of its elements and attributes."""
 
 from typing import Any
 
 from lxml import etree
 
 _MOST_DIGITS = 9
-"""Digits of a number in an attribute. Rows of sheets need seven; more are damage, and Python refuses to parse thousands
-of them."""
+"""Maximum digits of a number in an attribute. Sheet rows need seven; longer ones are damaged, and Python refuses to
+parse thousands of digits."""
 
 
 def xml_tree(data: bytes, recover: bool = False) -> Any:
     """Return the root of an XML file; entities are not expanded, nothing is fetched, damage raises XMLSyntaxError.
 
-    With `recover`, what can be read of a damaged file is returned.
+    With `recover`, the readable part of a damaged file is returned.
     """
     return etree.fromstring(
         data, etree.XMLParser(resolve_entities=False, no_network=True, huge_tree=True, recover=recover)
@@ -20,12 +20,12 @@ def xml_tree(data: bytes, recover: bool = False) -> Any:
 
 
 def words_in(node: Any) -> str:
-    """Return the text within a node in one line."""
+    """Return the text within a node as one line."""
     return " ".join("".join(node.itertext()).split())
 
 
 def drop(node: Any, text: str = "") -> None:
-    """Remove a node from its tree, but keep the text after it; a `text` takes the node's place."""
+    """Remove a node from its tree, but keep the text after it; a `text` replaces the node."""
     # lxml stores the text after a node as its tail, and would remove it with the node.
     parent, before, text = node.getparent(), node.getprevious(), text + (node.tail or "")
     if before is not None:
@@ -37,6 +37,6 @@ def drop(node: Any, text: str = "") -> None:
 
 
 def whole(stated: str | None, otherwise: int, most_digits: int = _MOST_DIGITS) -> int:
-    """Return what an attribute states as a whole number, `otherwise` if it states none, or one of too many digits."""
+    """Return an attribute's value as a whole number, or `otherwise` if it is not one or has too many digits."""
     text = stated.strip() if stated else ""
     return int(text) if text.isascii() and text.isdigit() and len(text) <= most_digits else otherwise

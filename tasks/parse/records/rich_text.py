@@ -1,9 +1,9 @@
-"""Rich text in JSON: Box Notes and documents of many editors, brought into the form of ProseMirror, drawn by one walk.
+"""Rich text in JSON: Box Notes and documents of many editors, converted to ProseMirror's form and drawn by one walk.
 
-A document is a tree: a node has a type, and beneath it nodes or a text. Editors differ in the names of these fields:
+A document is a tree: each node has a type, and contains nodes or a text. Editors use different names for these fields:
 ProseMirror, Tiptap, Box and Jira (`type`, `content`), Contentful (`nodeType`), Lexical (`root`, `children`), Slate and
 Sanity (a list of blocks with `children`), Notion (blocks with `rich_text`), Quill (`ops`), Draft.js and Editor.js
-(`blocks`). Notes of Box of before 2022 are text with attributes for spans of it (Etherpad), of which the text is read.
+(`blocks`). Box Notes from before 2022 are text with attributes for spans of it (Etherpad); only the text is read.
 """
 
 import json
@@ -28,10 +28,10 @@ _BLOCK_WORDS = """
 _BLOCKS = frozenset(_BLOCK_WORDS.split())
 _ORDERED = "orderedlist"
 _LISTS = ("bulletlist", "checklist", "tasklist", _ORDERED)
-_OLD_ITEM = "*"  # an item of a list in the text of an old note
+_OLD_ITEM = "*"  # a list item in the text of an old note
 _MAX_DEPTH = 100
-"""Levels of nodes that are read: a list in a list takes two. Deeper ones, which only a damaged file has, would exceed
-Python's stack."""
+"""Maximum depth of nodes that are read: a nested list takes two levels. Only a damaged file has deeper nodes, which
+would exceed Python's stack."""
 _ALIKE = {
     "document": "doc", "listitem": "listItem", "li": "listItem", "ul": "bulletList", "ol": "orderedList",
     "unorderedlist": "bulletList", "bulletedlist": "bulletList", "numberedlist": "orderedList", "text": "text",
@@ -39,7 +39,7 @@ _ALIKE = {
     "linebreak": "hardBreak", "hr": "rule", "title": "heading", "p": "paragraph", "td": "tableCell",
     "th": "tableHeader", "tr": "tableRow", "tableheadercell": "tableHeader",
 }  # fmt: skip
-"""Types of nodes by other names, without case and signs."""
+"""Node types by their other names, without case and punctuation."""
 _HEADING = re.compile(r"(?:heading|header|h)[-_ ]?(one|two|three|four|five|six|[1-6])\Z", re.IGNORECASE)
 _ORDINALS = {"one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6}
 _NOTION = {
@@ -47,15 +47,15 @@ _NOTION = {
     "unordered-list-item": "bulletList", "ordered-list-item": "orderedList", "bullet": "bulletList",
     "number": "orderedList",
 }  # fmt: skip
-"""Blocks that are items of a list without a list around them."""
+"""Blocks that are list items without a list around them."""
 _DATA = frozenset(("text", "items", "code", "content"))  # in the blocks of Editor.js
 _NAMES = frozenset(("type", "nodeType", "_type", "root", "blocks", "results", "ops", "children", "inlineStyleRanges"))
-"""Fields of which a document, or its first block, has at least one."""
+"""A document, or its first block, has at least one of these fields."""
 _NUMBERS = ("level", "order", "start")  # attributes that are numbers
 
 
 def parse_box_note(data: bytes, _: ParseOptions) -> Parsed:
-    """Return a note's headings, paragraphs, lists, tables and code; raises Rejected `corrupt` for what is none."""
+    """Return a note's headings, paragraphs, lists, tables and code; raise Rejected `corrupt` if it is not a note."""
     found = decode(data)
     try:
         value = json.loads(found.text)
@@ -73,7 +73,7 @@ def parse_box_note(data: bytes, _: ParseOptions) -> Parsed:
 
 
 def draw_document(canvas: Canvas, root: _Node) -> None:
-    """Draw the blocks of a document in the form of ProseMirror."""
+    """Draw the blocks of a document in ProseMirror's form."""
     _NoteWalk(canvas).blocks(_inside(root), 0)
 
 
@@ -84,7 +84,7 @@ def document_node(value: Any) -> _Node | None:
 
 
 def old_text(value: Any) -> str | None:
-    """Return the text of a note of the old form in a JSON value, or None."""
+    """Return the text of an old note in a JSON value, or None."""
     text = value.get("atext") if isinstance(value, dict) else None
     return text["text"] if isinstance(text, dict) and isinstance(text.get("text"), str) else None
 
@@ -98,7 +98,7 @@ def _draw_lines(canvas: Canvas, text: str) -> None:
 
 
 class _NoteWalk:
-    """Draws nodes; `_marker` is that of the item whose first block comes next."""
+    """Draws nodes; `_marker` is the marker of the item whose first block comes next."""
 
     def __init__(self, canvas: Canvas) -> None:
         self._canvas = canvas
@@ -207,13 +207,13 @@ def _said(leaf: _Node) -> str:
 
 
 def _raised(leaf: _Node, text: str) -> str:
-    """Return a text with the marks of raised or lowered letters if it is so."""
+    """Return a text, marked as superscript or subscript if it is one."""
     kinds = [_kind(mark) for mark in leaf.get("marks") or () if isinstance(mark, dict)]
     return raised(text) if "superscript" in kinds else lowered(text) if "subscript" in kinds else text
 
 
 def _links(node: _Node) -> list[dict[str, str]]:
-    """Return the links of a block: marks of its texts."""
+    """Return the links of a block, which are marks of its texts."""
     found = []
     for leaf in _leaves(node):
         for mark in leaf.get("marks") or ():
@@ -224,7 +224,7 @@ def _links(node: _Node) -> list[dict[str, str]]:
 
 
 def document_in(value: Any) -> _Node | None:
-    """Return the document that a JSON value is, as ProseMirror would write it, or None."""
+    """Return a JSON value that is a document, in ProseMirror's form, or None."""
     first = value[0] if isinstance(value, list) and value else value
     if not isinstance(first, dict) or _NAMES.isdisjoint(first):
         return None
@@ -235,7 +235,7 @@ def document_in(value: Any) -> _Node | None:
 
 
 def _by_type(value: Any) -> list[_Node] | None:
-    """Read a node that is called a document."""
+    """Read a node with the type of a document."""
     if not isinstance(value, dict) or (value.get("type") or value.get("nodeType")) not in ("doc", "document"):
         return None
     blocks = _nodes_in(value)
@@ -250,7 +250,7 @@ def _by_root(value: Any) -> list[_Node] | None:
 
 
 def _by_blocks(value: Any) -> list[_Node] | None:
-    """Read a list of blocks, or an object that holds one."""
+    """Read a list of blocks, or an object that contains one."""
     held = _held_blocks(value) if isinstance(value, dict) else value
     if not isinstance(held, list) or not held or not all(map(_is_block, held)):
         return None
@@ -264,7 +264,7 @@ def _held_blocks(value: _Node) -> Any:
 
 
 def _by_operations(value: Any) -> list[_Node] | None:
-    """Read the operations of Quill: texts, where the end of a line says what the line is."""
+    """Read Quill's operations: texts, where the end of a line gives the type of the line."""
     operations = value.get("ops") if isinstance(value, dict) else None
     if not isinstance(operations, list) or not all(isinstance(one, dict) and "insert" in one for one in operations):
         return None
@@ -298,7 +298,7 @@ def _quill_line(attributes: _Node, line: list[_Node]) -> _Node:
 
 
 def _is_block(value: Any) -> bool:
-    """Return whether an item of a list is a block: it has a type and a text of its own, by the names of an editor."""
+    """Return whether a list item is a block: it has a type and its own text, in an editor's field names."""
     if not isinstance(value, dict) or not isinstance(value.get("type") or value.get("_type") or value.get("text"), str):
         return False
     if value.get("object") == "block" or "inlineStyleRanges" in value:
@@ -312,7 +312,7 @@ def _are_texts(children: list[Any]) -> bool:
 
 
 def _node(value: _Node, depth: int) -> _Node:
-    """Return a node in the form of ProseMirror."""
+    """Return a node in ProseMirror's form."""
     kind = _kind_of(value)
     own = _mapping(value.get(kind)) or _mapping(value.get("data"))  # Notion's block, or that of Editor.js
     attributes = _stated(value, own)
@@ -331,19 +331,19 @@ def _inner(value: _Node, own: _Node, depth: int) -> list[_Node]:
 
 
 def _stated(value: _Node, own: _Node) -> dict[str, Any]:
-    """Return the attributes of a node, those that are numbers as such."""
+    """Return the attributes of a node, with numeric ones as numbers."""
     stated = {**own, **_mapping(value.get("attrs")), **_mapping(value.get("attributes"))}
     return stated | {name: number for name in _NUMBERS if (number := _number(stated.get(name)))}
 
 
 def _level(value: _Node, kind: str) -> int:
-    """Return the level of a heading whose type, style or tag states it, 0 for others."""
+    """Return the level of a heading from its type, style or tag, or 0 for other nodes."""
     stated = _HEADING.match(kind) or _HEADING.match(str(value.get("style") or value.get("tag") or ""))
     return (_ORDINALS.get(stated[1].lower()) or int(stated[1])) if stated else 0
 
 
 def _number(value: Any) -> int:
-    """Return a number that JSON holds as such or as text, 0 for what is none."""
+    """Return a number that JSON stores as a number or as text, or 0 for anything else."""
     return whole(str(value), 0)
 
 
@@ -362,7 +362,7 @@ def _renamed(value: _Node, kind: str) -> str:
 
 
 def _words_of(value: _Node, own: _Node) -> str | None:
-    """Return the text of a node that is one, or None."""
+    """Return the text of a text node, or None."""
     for name in ("plain_text", "text", "value"):
         if isinstance(value.get(name), str) and not own and not _nodes_in(value) and not _own_texts(value, own):
             return str(value[name])
@@ -370,7 +370,7 @@ def _words_of(value: _Node, own: _Node) -> str | None:
 
 
 def _own_texts(value: _Node, own: _Node) -> list[_Node]:
-    """Return the texts of a block that holds them apart from its inner blocks."""
+    """Return the texts of a block that stores them separately from its inner blocks."""
     rich = own.get("rich_text") or own.get("title") or own.get("caption")
     return [one for one in rich if isinstance(one, dict)] if isinstance(rich, list) else list(_plain_texts(value, own))
 
@@ -405,7 +405,7 @@ def _mapping(value: Any) -> Mapping[str, Any]:
 
 
 def _in_lists(blocks: list[_Node]) -> list[_Node]:
-    """Return blocks in which items without a list around them are in one."""
+    """Return blocks with lists added around items that have none."""
     whole: list[dict[str, Any]] = []
     for one in blocks:
         kind, held = _NOTION.get(str(one.get("type"))), list(one.get("content") or ())

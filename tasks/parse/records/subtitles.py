@@ -1,6 +1,6 @@
 """Subtitles (SubRip, WebVTT, SubStation Alpha): the spoken text, without cue numbers and times.
 
-A cue ends where the screen is full, often in the middle of a sentence. So cues are joined to turns, each with its
+A cue ends when the screen is full, often in the middle of a sentence. So cues are joined into turns, each with its
 speaker, if stated, and the times of its first and last cue.
 """
 
@@ -22,24 +22,24 @@ _HOUR_S, _MINUTE_S = 3_600, 60
 _VOICE = re.compile(r"<v(?:\.[^\s>]*)?[ \t]+([^>]+)>")
 _MARKUP = re.compile(r"<[^<>]*>|\{\\[^{}]*\}")
 _DIALOGUE = re.compile(rf"Dialogue:[^,]*,[ \t]*({_TIME}),[ \t]*({_TIME}),[^,]*,([^,]*),(?:[^,]*,){{4}}(.*)")
-_COMMENT = re.compile(r"\{[^{}]*\}")  # in SubStation Alpha, also how a line looks
+_COMMENT = re.compile(r"\{[^{}]*\}")  # in SubStation Alpha, also the formatting of a line
 _NAMED = re.compile(r"(?:>>[ \t]*)?([A-Z][\w.'-]*(?:[ ][A-Z][\w.'-]*){0,3})(?:[ ]\([^()]{1,30}\))?:[ \t]+(?=\S)")
 _CHANGE = re.compile(r"(?:-[ \t]*|>>[ \t]*)(?=\S)")
 _SENTENCE_END = re.compile(r"[.!?\u2026\u3002\uff01\uff1f][\"'\u201d\u2019)\]]*\Z")
 _HEADER = re.compile(r"WEBVTT[ \t]+(?:-[ \t]*)?(\S.*)")
 _LANGUAGE = re.compile(r"^Language:[ \t]*([\w-]+)", re.MULTILINE | re.IGNORECASE)
 _PAUSE_S = 2.0
-"""Seconds of silence that end a turn whose sentence has ended. Fewer end it whenever the speaker breathes; with more,
-what another one says after it is joined to it, in files that name no speakers."""
+"""Seconds of silence that end a turn whose sentence has ended. With fewer, the turn ends whenever the speaker breathes;
+with more, the next speaker's words are joined to it in files that do not name speakers."""
 _LONG_PAUSE_S = 8.0
-"""Seconds of silence that end any turn. With fewer, sentences spoken slowly are torn apart; with more, scenes are
-joined where cues end without a stop."""
+"""Seconds of silence that end any turn. With fewer, sentences spoken slowly are split; with more, scenes are joined
+where cues end without a full stop."""
 _LONG_TURN = 500
 """Characters after which a turn ends with its sentence. With fewer, a lecture is a list of sentences; with more, the
 times of a turn no longer lead to the place where something is said."""
 _HEADER_CHARACTERS = 2_000
 """Characters in which a WebVTT header states its language. With fewer, long notes before it hide it; with more, a line
-of a cue that begins with "Language:" is taken for it."""
+of a cue that begins with "Language:" is mistaken for it."""
 _MILLISECOND = 3  # decimals of a second, the resolution of the formats
 
 
@@ -74,7 +74,7 @@ def parse_subtitles(data: bytes, _: ParseOptions) -> Parsed:
 
 
 def _cues_of(lines: list[str]) -> list[str]:
-    """Return the dialogue of SubStation Alpha in the order of its times, as the lines of WebVTT; else nothing."""
+    """Return the dialogue of SubStation Alpha in the order of its times, as lines of WebVTT; else nothing."""
     found = sorted(filter(None, map(_DIALOGUE.match, lines)), key=lambda one: _seconds(one.groups()[1 : 1 + _GROUPS]))
     cues: list[str] = []
     for one in found:
@@ -91,7 +91,7 @@ def _cues_of(lines: list[str]) -> list[str]:
 
 
 def _said(lines: list[str]) -> Iterator[CueLine]:
-    """Yield the lines of all cues; a line that stays on screen over several cues comes once."""
+    """Yield the lines of all cues; a line that stays on screen over several cues is given once."""
     times: tuple[float, float] | None = None
     before: list[str] = []
     shown: list[str] = []

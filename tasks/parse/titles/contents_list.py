@@ -1,6 +1,6 @@
-"""Contents lists: the entries of a document's own list of contents, which name its sections and say nothing of them.
+"""Contents lists: the entries of a document's own table of contents, which name its sections without describing them.
 
-An entry ends with leaders and the number of a page, or is nothing but a link to another place of the same document.
+An entry ends with leaders and a page number, or is only a link to another place in the same document.
 """
 
 import re
@@ -21,9 +21,9 @@ _NAME = re.compile(
 )
 _ROMAN = frozenset("ivxlc")
 LEAST = 3
-"""Entries of a list: two links below one another, or two prices with leaders, are none."""
+"""Minimum entries of a list: two consecutive links, or two prices with leaders, are not a list."""
 _BESIDE = 6
-"""Characters of an entry outside of its link: the marker of an item, or the number of a page."""
+"""Characters of an entry outside its link: an item's marker or a page number."""
 _ENTRIES = frozenset(("paragraph", "list_item"))
 _BLANK = frozenset(("page_break", "furniture"))
 
@@ -34,10 +34,10 @@ def leads_within(text: str, linked: int) -> bool:
 
 
 def with_contents(parsed: Parsed, entries: Collection[int] = ()) -> Parsed:
-    """Return a document whose lists of contents, with their names, are elements of the kind `toc`.
+    """Return a document whose tables of contents, including their titles, are elements of kind `toc`.
 
-    `entries` are the indices of elements that are nothing but a link within the document. A document that is little
-    else keeps its list as it is: it is all that can be found of it.
+    `entries` are the indices of elements that are only a link within the document. A document that is mostly a table of
+    contents keeps it unchanged, as nothing else in it can be found.
     """
     listed = {i for run in _runs(parsed, {*entries, *_entries(parsed)}) for i in run}
     if not listed or _size(parsed.elements, listed) > _size(parsed.elements) / 2:
@@ -52,13 +52,13 @@ def _entries(parsed: Parsed) -> list[int]:
 
 
 def _is_entry(text: str, element: Element) -> bool:
-    """Return whether a paragraph is lines of entries, or nothing but a link within the document."""
+    """Return whether a paragraph consists of entry lines, or is only a link within the document."""
     links = element.attributes.get("links", ())
     if links and links[0]["url"].startswith("#") and all(link["url"].startswith("#") for link in links):
         own = text[element.start_char : element.end_char]
         # Markdown keeps its links as written: brackets and an address around the words.
         return own.lstrip("-*+0123456789.) ").startswith("[") and own.rstrip().endswith((f"]({links[-1]['url']})", "]"))
-    # Few paragraphs end with a number, and the others are long to read line by line.
+    # Few paragraphs end with a number, and reading all others line by line would be slow.
     last = text[element.end_char - 1]
     return (last.isspace() or _may_end_page(last)) and _are_led(text[element.start_char : element.end_char])
 
@@ -68,12 +68,12 @@ def _are_led(lines: str) -> bool:
 
 
 def _may_hold_leaders(text: str) -> bool:
-    """Return whether a text may hold leaders; quick, as hardly any has them and the search for them is slow."""
+    """Return whether a text may have leaders; a quick test, as few texts have them and searching for them is slow."""
     return text.count(".") > 2 or "__" in text or "\u2026" in text or "\u00b7" in text
 
 
 def _may_end_page(letter: str) -> bool:
-    """Return whether the number of a page, in digits or Roman numerals, may end with a letter."""
+    """Return whether a page number, in digits or Roman numerals, may end with a letter."""
     return letter.isdigit() or letter in _ROMAN
 
 
@@ -82,7 +82,7 @@ def _is_led(line: str) -> bool:
 
 
 def _runs(parsed: Parsed, entries: Collection[int]) -> Iterator[list[int]]:
-    """Yield the entries that follow one another, with their name before them, as indices."""
+    """Yield consecutive entries, with the title before them, as indices."""
     run: list[int] = []
     for i in sorted(entries):
         if run and any(one.kind not in _BLANK for one in parsed.elements[run[-1] + 1 : i]):
@@ -93,7 +93,7 @@ def _runs(parsed: Parsed, entries: Collection[int]) -> Iterator[list[int]]:
 
 
 def _listed(parsed: Parsed, run: Sequence[int]) -> Iterator[list[int]]:
-    """Yield a run of entries with its name if they are many enough, and their pages never go back."""
+    """Yield a run of entries with its title if there are enough of them and their page numbers never decrease."""
     lines = [line for i in run for line in _own(parsed, i).splitlines()]
     if len(lines) < LEAST or not _counts(lines):
         return
@@ -103,7 +103,7 @@ def _listed(parsed: Parsed, run: Sequence[int]) -> Iterator[list[int]]:
 
 
 def _counts(lines: Sequence[str]) -> bool:
-    """Return whether the pages of entries never go back, as prices and scores do."""
+    """Return whether the page numbers of entries never decrease, unlike prices and scores."""
     found = (match["page"] for line in lines if (match := _LEADERS.search(line.rstrip())))
     return all(before <= after for before, after in pairwise(int(page) for page in found if page))
 
@@ -113,7 +113,7 @@ def _own(parsed: Parsed, i: int) -> str:
 
 
 def _size(elements: Sequence[Element], only: Collection[int] | None = None) -> int:
-    """Return the characters of elements, without what is furniture."""
+    """Return the number of characters of elements without furniture."""
     return sum(
         one.end_char - one.start_char
         for i, one in enumerate(elements)

@@ -1,9 +1,9 @@
-"""Inferred headings: find the titles of a document that has no headings by markup.
+"""Inferred headings: finds the titles of a document whose markup has no headings.
 
-A title line has one of the forms in which people write titles, each an entry of `FORMS`. One of a sure form is a
-title. Any other is one only in its place: what is before it has ended, and a paragraph of prose follows. Lists,
-addresses, verses, logs and tables of contents have lines of the same forms in other places; so a form that most often
-stands elsewhere is none of titles in this document.
+A title line has one of the forms in which people write titles, each an entry of `FORMS`. A line of a sure form is a
+title. A line of any other form is a title only in a suitable place: the text before it has ended, and a paragraph of
+prose follows. Lists, addresses, verses, logs and tables of contents have lines of the same forms in other places; so a
+form that is usually elsewhere is not used for titles in this document.
 """
 
 import re
@@ -15,14 +15,14 @@ from typing import Any, NamedTuple
 from docmill.storage.schema import Element, Parsed
 
 _PROSE_WORDS = 12
-"""The fewest words of a paragraph that a title can stand above: fewer are an address, an entry or a verse."""
+"""Minimum words of a paragraph below a title: text with fewer is an address, an entry or a verse."""
 _LINE_WORDS = 4
-"""The fewest words of an average line of prose: verses, addresses and code have fewer."""
+"""Minimum words of an average line of prose: verses, addresses and code have fewer."""
 _SHARE = 0.7
-"""Of the lines of a form, those in the place of a title, from which the form is taken for titles. In tables of
+"""Minimum share of a form's lines in the place of a title for the form to be treated as a title form. In tables of
 contents, lists and letters at most half of them are; in documents with titles nearly all."""
 _PROSE_SHARE = 0.6
-"""The least share of prose in the characters of a document, from which a line tells by its place alone."""
+"""Minimum share of prose in a document's characters for a line to be recognised by its place alone."""
 _REPEATED = 3
 """Lines with the same words that are a running head, a speaker or a stage direction, and not titles."""
 _STACKED = 2
@@ -56,18 +56,18 @@ _NUMBERED = re.compile(
 )
 _EMPHASIS = re.compile(r"(\*\*\*|\*\*|__)(?P<text>(?!\s).+?(?<!\s))\1\Z")
 _LEAST_LETTERS = 4
-"""Letters of a title that no sign sets off: fewer are an abbreviation, an initial, or the OR between two clauses."""
+"""Minimum letters of a title without signs: fewer are an abbreviation, an initial, or the OR between two clauses."""
 _LETTERS = 0.6
-"""The least share of letters in a title, spaces aside: with less, it is an amount, a date, a formula or a reference."""
+"""Minimum share of letters in a title, ignoring spaces: with less, it is an amount, date, formula or reference."""
 _WORDS = 14
-"""The most words of a title that nothing but its place sets off: longer ones are sentences without a stop."""
+"""Maximum words of a title recognised only by its place: longer ones are sentences without a full stop."""
 _NUMBERED_WORDS = 22
-"""The most words of a title with a number: scientific titles have about 15, and clauses that go on have more."""
+"""Maximum words of a title with a number: scientific titles have about 15, and clauses that continue have more."""
 _STOPPED_WORDS = 14
-"""The most words of a title with a number and a stop; clauses of contracts are such lines, and mostly longer."""
+"""Maximum words of a title with a number and a full stop; contract clauses are such lines, and mostly longer."""
 _CLAUSE_WORDS = 6
 """The same below the first level, where contracts have clauses of eight words and more."""
-_CLAIM = re.compile(r"\bclaims? \d|\bpreceding claims?\b")  # of a patent, which names the claim that it narrows
+_CLAIM = re.compile(r"\bclaims? \d|\bpreceding claims?\b")  # of a patent claim, which names the claim that it narrows
 _UNLIKE = re.compile(
     r"[|{}<>=@_\t\\]|https?:|www\.|[ ]{3}|\.{3}|\u2026|[ \t]\d+\Z|\A\W*\d"
     r"|\A(?:dear|hi|hello|hey|from|to|cc|bcc|date|subject|re|fwd?|tel|telephone|phone|fax|e-?mail|address|attn|by|source"
@@ -78,9 +78,9 @@ _UNLIKE = re.compile(
 
 
 class TitleLine(NamedTuple):
-    """A title: its form, its depth within the form from 1 on, and its words.
+    """A title: its form, its depth within the form from 1, and its words.
 
-    `form` is a name in `FORMS`, and what tells kinds of that form apart: the sign of a rule, letters for numbers.
+    `form` is a name in `FORMS`, followed by any kind within that form: the sign of a rule, letters for numbers.
     """
 
     form: str
@@ -89,9 +89,9 @@ class TitleLine(NamedTuple):
 
 
 class Form(NamedTuple):
-    """A way to write titles: how to read a block as one; `sure` if nothing else is written so.
+    """A way to write titles: how to read a block as one; `sure` if nothing else is written like that.
 
-    A `numbered` one may stand in documents of few words, such as lists of tables.
+    A `numbered` form is also used in documents with little text, such as lists of tables.
     """
 
     read: Callable[[str], TitleLine | None]
@@ -100,9 +100,9 @@ class Form(NamedTuple):
 
 
 def in_capitals(text: str) -> bool:
-    """Return whether a text is in capital letters: at least half of its letters are, and none is small.
+    """Return whether a text is in capitals: at least half of its letters are capitals, and none is lower case.
 
-    One name in capitals within Chinese or Korean, which have no small letters, does not make a text of capitals.
+    A single name in capitals within Chinese or Korean, which have no lower case, does not make a text one in capitals.
     """
     return text.isupper() and 2 * sum(map(str.isupper, text)) >= sum(map(str.isalpha, text))
 
@@ -115,7 +115,7 @@ def title_line(block: str) -> TitleLine | None:
 
 
 def _wiki(block: str) -> TitleLine | None:
-    """Read ` = Title = ` and ` = = Title = = `, whose signs tell the depth."""
+    """Read ` = Title = ` and ` = = Title = = `, whose signs give the depth."""
     match = _WIKI.match(block)
     if match is None or not _has_letters(match["text"] or match["words"]):  # `==123==` begins a line of some logs
         return None
@@ -124,9 +124,9 @@ def _wiki(block: str) -> TitleLine | None:
 
 
 def _underlined(block: str) -> TitleLine | None:
-    """Read a line with a rule under it that is about as long."""
+    """Read a line with a rule of about the same length under it."""
     match = _UNDERLINED.match(block)
-    if match is None or not _has_letters(match["text"]) or "  " in match["text"]:  # such is the head of a table
+    if match is None or not _has_letters(match["text"]) or "  " in match["text"]:  # a table's header looks like this
         return None
     rule, text = match["rule"], _spaced(match["text"])
     even = len(rule) >= _SHORTEST_RULE and len(text) - 2 <= len(rule) <= _LONGEST
@@ -134,7 +134,7 @@ def _underlined(block: str) -> TitleLine | None:
 
 
 def _chapter(block: str) -> TitleLine | None:
-    """Read "CHAPTER IV" and "Article 2. Fees"; the name of a chapter may stand on a line below its number."""
+    """Read "CHAPTER IV" and "Article 2. Fees"; a chapter's name may be on the line below its number."""
     match = _CHAPTER.match(block) if len(block) <= _LONGEST else None
     if match is None or _goes_on(match["rest"].strip()):
         return None
@@ -150,7 +150,7 @@ def _item(block: str) -> TitleLine | None:
 
 
 def _numbered(block: str) -> TitleLine | None:
-    """Read "3.2 Results", "IV. RESULTS" and "12. Costs of the trial.", whose number tells the depth."""
+    """Read "3.2 Results", "IV. RESULTS" and "12. Costs of the trial.", whose number gives the depth."""
     match = _NUMBERED.match(block) if _is_line(block, _LONGEST_SURE) else None
     if match is None or not _names_numbered(match["rest"]) or len(match["rest"].split()) > _most_words(match):
         return None
@@ -159,7 +159,7 @@ def _numbered(block: str) -> TitleLine | None:
 
 
 def _names_numbered(rest: str) -> bool:
-    """Return whether what follows a number names something, and is no clause or item of a list."""
+    """Return whether the text after a number names something and is not a clause or list item."""
     if not rest[0].isupper() or rest.endswith((",", ";", ":")) or _CLAIM.search(rest):
         return False
     return _has_letters(rest) and not _UNLIKE.search(rest)
@@ -173,7 +173,7 @@ def _is_number(match: re.Match[str]) -> bool:
 
 
 def _most_words(match: re.Match[str]) -> int:
-    """Return the most words of a title with such a number: what ends like a sentence below 5.1 is a clause."""
+    """Return the most words of a title with such a number: below 5.1, a line that ends like a sentence is a clause."""
     if not match["rest"].endswith("."):
         return _NUMBERED_WORDS
     return _CLAUSE_WORDS if "." in match["number"] else _STOPPED_WORDS
@@ -221,7 +221,8 @@ def _has_letters(line: str) -> bool:
 def _goes_on(rest: str) -> bool:
     """Return whether "Chapter 4" begins a sentence, such as "Chapter 4 showed that ...".
 
-    In a heading, the rest begins with a capital letter, and does not end in a stop unless all of it is in capitals.
+    In a heading, the rest begins with a capital letter, and does not end in punctuation unless all of it is in
+    capitals.
     """
     if not rest:
         return False
@@ -247,7 +248,7 @@ FORMS: dict[str, Form] = {
 
 @dataclass(frozen=True, slots=True)
 class _Standing:
-    """An outermost element as it is judged: its title line, if it may be one, and whether it is prose."""
+    """A top-level element as judged: its title line, if it may be one, and whether it is prose."""
 
     element: Element
     text: str
@@ -256,14 +257,14 @@ class _Standing:
 
 
 def with_titles(parsed: Parsed) -> Parsed:
-    """Return a document whose title lines are elements of the kind title, unless it has titles by markup."""
+    """Return a document whose title lines are elements of kind title, unless it has titles from markup."""
     if any(element.kind == "title" for element in parsed.elements):
         return parsed
     return replace(parsed, elements=tuple(titled(parsed.text, parsed.elements)))
 
 
 def titled(text: str, elements: Sequence[Element]) -> list[Element]:
-    """Return elements in order, with titles in place of the paragraphs that are title lines."""
+    """Return elements in order, with titles in place of paragraphs that are title lines."""
     parts = [part for element in elements for part in _divided(text, element)]
     blocks = list(_blocks(text, parts))
     found = {id(block.element): block.title for block in _titles(blocks) if block.title}
@@ -272,7 +273,7 @@ def titled(text: str, elements: Sequence[Element]) -> list[Element]:
 
 
 def _divided(text: str, element: Element) -> Iterator[Element]:
-    """Yield a paragraph in parts, where lines between signs of equality stand within it."""
+    """Yield a paragraph in parts, split at lines between equals signs."""
     own = text[element.start_char : element.end_char]
     if element.kind != "paragraph" or "=" not in own:
         yield element
@@ -286,7 +287,7 @@ def _divided(text: str, element: Element) -> Iterator[Element]:
 
 
 def _begins_anew(before: str) -> bool:
-    """Return whether what is before a line in its paragraph has ended, and is no formula or sentence that goes on."""
+    """Return whether the text before a line in its paragraph has ended, i.e. no formula or sentence goes on."""
     return not before.strip() or _ENDED.search(before.rstrip()) is not None
 
 
@@ -302,7 +303,7 @@ def _part(own: str, element: Element, start: int, end: int) -> Iterator[Element]
 
 
 def _kept(attributes: dict[str, Any], piece: str, start: int, end: int) -> dict[str, Any]:
-    """Return the attributes of a paragraph that are those of a piece of it."""
+    """Return the attributes of a paragraph that apply to a piece of it."""
     links = [link for link in attributes.get("links", ()) if link["text"] in piece]
     kept = attributes | {"marks": _shifted(attributes.get("marks", ()), start, end), "links": links}
     return {name: value for name, value in kept.items() if value}
@@ -315,7 +316,7 @@ def _shifted(marks: Sequence[int], start: int, end: int) -> tuple[int, ...]:
 
 
 def _blocks(text: str, elements: Sequence[Element]) -> Iterator[_Standing]:
-    """Yield the outermost elements, without page breaks, furniture and lists of contents."""
+    """Yield the top-level elements, without page breaks, furniture and tables of contents."""
     position = 0
     for element in elements:
         if element.start_char < position or element.kind in ("page_break", "furniture", "front_matter", "toc"):
@@ -356,7 +357,7 @@ def _is_wordy(blocks: Sequence[_Standing]) -> bool:
 
 
 def _of_form(blocks: Sequence[_Standing], own: Sequence[int], placed: Sequence[bool]) -> set[int]:
-    """Return those of a form's lines that are titles: all in their place, or none if too many are elsewhere."""
+    """Return the lines of a form that are titles: all in the right place, or none if too many are elsewhere."""
     times = Counter(_words(blocks[i]) for i in own)
     right = {i for i in own if placed[i] and times[_words(blocks[i])] < _REPEATED}
     # A table of contents names the titles that come later.
@@ -372,9 +373,9 @@ def _words(block: _Standing) -> str:
 
 
 def _is_placed(blocks: Sequence[_Standing], i: int) -> bool:
-    """Return whether a title can stand here: what is before has ended, and prose follows, or other titles and prose."""
+    """Return whether a title can be here: the text before has ended, and prose follows, perhaps after other titles."""
     title, after = blocks[i].title, _after_titles(blocks, i)
-    # A line that is broken off goes on in small letters.
+    # The continuation of a broken line begins in lower case.
     if title is None or after == len(blocks) or blocks[after].text[0].islower():
         return False
     if not (blocks[after].prose or (blocks[after].element.kind in _OTHER_CONTENT and title.form != "plain")):
@@ -383,7 +384,7 @@ def _is_placed(blocks: Sequence[_Standing], i: int) -> bool:
 
 
 def _after_titles(blocks: Sequence[_Standing], i: int) -> int:
-    """Return the index of what follows a title line and those of other levels directly below it."""
+    """Return the index of the block after a title line and the titles of other levels directly below it."""
     seen, after = {_level_of(blocks[i])}, i + 1
     while after < min(len(blocks), i + 1 + _STACKED) and not blocks[after].prose:
         level = _level_of(blocks[after])
@@ -399,7 +400,7 @@ def _level_of(block: _Standing) -> tuple[str, int] | None:
 
 
 def _levels(titles: Sequence[TitleLine]) -> dict[str, int]:
-    """Return the level of each form: parts, chapters, then the others in the order in which they first appear."""
+    """Return the level of each form: parts, chapters, then the others in order of first appearance."""
     levels = dict[str, int]()
     deepest = 0
     order = sorted(dict.fromkeys(title.form for title in titles), key=_rank)

@@ -1,8 +1,8 @@
-"""Own title: refused where it names no document, or is a heading that stands too late; else the words of the cover.
+"""Own title: rejected if it names no document or is a heading too late in it; otherwise the words of the cover.
 
-A report names its company before its first paragraph, a contract its parties, a letter who writes to whom, and hardly
-anywhere else. The keyword index takes these words in place of a title: which of them is the name is left to how rare
-each word is.
+A report names its company before its first paragraph, a contract its parties, a letter its sender and recipient, and
+hardly anywhere else. The keyword index uses these words in place of a title; how rare each word is decides which of
+them matter as a name.
 """
 
 import re
@@ -24,20 +24,21 @@ _NO_NAMES = (
     ("a placeholder", r"\{.*\}|<.*>|%.*%|\[.*\]"),
     ("no words", r"[\W\d_]*"),
 )  # fmt: skip
-"""What titles that are refused are, and their form; each was the context of every chunk of some real file."""
+"""Descriptions and patterns of rejected titles; each was the context of every chunk of some real file."""
 _NO_TITLE = re.compile("|".join(f"(?:{form})" for _, form in _NO_NAMES), re.IGNORECASE | re.DOTALL)
 _LATEST = 1 / 3
-"""Share of a document's prose within which the heading that is its title begins. With more, the last heading of a long
-text without others, such as "References", names all before it; with less, a letter above a report hides its title."""
-_NEAR = 400  # characters, a paragraph: in a short text, a heading below that much may be its title all the same
+"""Share of a document's prose within which the heading used as its title must begin. With more, the last heading of a
+long text without others, such as "References", names everything before it; with less, a letter above a report hides its
+title."""
+_NEAR = 400  # characters, a paragraph: in a short text, a heading this far down may still be its title
 COVER = "cover_words"
-"""The name of the words in a document's metadata."""
+"""The name of these words in a document's metadata."""
 _LINES = 2
-"""The fewest lines of a cover: one alone is a heading, or a salutation."""
+"""Minimum lines of a cover: a single line is a heading or a salutation."""
 _WORDS = 120
-"""The most different words of a cover: of those of annual reports, the company is among the first 80."""
+"""Maximum different words of a cover: in annual reports, the company is among the first 80."""
 _LONG = 24
-"""Words of a paragraph that needs no stop at its end: it is broken off by a page, or ends in a list."""
+"""Words of a paragraph that needs no full stop at its end: it is broken off by a page, or ends in a list."""
 _SENTENCE_END = re.compile(r"[.!?:\u2026\u3002\uff01\uff1f][\"'\u2019\u201d\u00bb]?\Z")
 _LETTERS = ("paragraph", "title")
 """Kinds of elements that a cover consists of; a list, a table or a listing is content."""
@@ -45,15 +46,15 @@ _PASSED_OVER = ("page_break", "furniture")
 
 
 def names_nothing(title: str) -> bool:
-    """Return whether a title is one of those that programs write where an author has written none."""
+    """Return whether a title is one that programs write if the author has written none."""
     return _NO_TITLE.fullmatch(title.strip()) is not None
 
 
 def with_own_title(parsed: Parsed) -> Parsed:
-    """Return a document with no title that names nothing, and none that is only a heading of its later part.
+    """Return a document without a title that names nothing or is only a heading of its later part.
 
-    A heading of the highest level takes its place, if one begins in time. What a document says in a heading of its own
-    is its title, whatever form it has.
+    A heading of the highest level replaces it, if one begins early enough. A heading that a document gives itself is
+    its title, whatever its form.
     """
     if not parsed.title:
         return parsed
@@ -70,7 +71,7 @@ def _top(parsed: Parsed, headings: Sequence[Element]) -> str:
 
 
 def _is_early(parsed: Parsed, heading: Element) -> bool:
-    """Return whether a heading stands within the beginning of a document's prose; menus above it do not count."""
+    """Return whether a heading is at the beginning of a document's prose; menus above it do not count."""
     if heading.start_char <= _NEAR:
         return True
     lengths = [(one.start_char, one.end_char - one.start_char) for one in parsed.elements if _is_told(parsed.text, one)]
@@ -85,7 +86,7 @@ def _is_told(text: str, element: Element) -> bool:
 def cover(parsed: Parsed) -> str:
     """Return the words of the cover of a document without a title, each once, in order; "" if it has no cover."""
     blocks = list(_leading(parsed))
-    while blocks and blocks[-1].kind == "title":  # it stands above the first section, and is one of its headings
+    while blocks and blocks[-1].kind == "title":  # it is above the first section, and is its heading
         blocks.pop()
     lines = [line for one in blocks for line in parsed.text[one.start_char : one.end_char].splitlines()]
     words = {word.casefold(): word for line in lines for word in line.split()}
