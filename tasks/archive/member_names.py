@@ -6,7 +6,7 @@ from docmill.storage.errors import Rejected
 from docmill.storage.name_grammar import fault, steps
 
 UNSAFE_PATH = "unsafe_path"
-"""The reason for names that lead out of their archive, or that no file could have."""
+"""The reason for names that lead outside their archive, or that no file could have."""
 _MAX_SHOWN = 200  # characters of a rejected name in a message: enough to find the member
 _DRIVE = re.compile(r"[A-Za-z]:")  # only archives come from systems with drives, and with backslashes between folders
 _COMPRESSED = re.compile(r"\.(?:gz|bz2|xz|lzma|zst|z)$", re.IGNORECASE)

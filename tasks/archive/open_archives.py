@@ -80,7 +80,7 @@ def _chart_data(archive: zipfile.ZipFile, path: str) -> list[str]:
 
 
 def _unwrapped(name: str, member: Member, share: Share) -> Member | None:
-    """Return an embedded file without the OLE container around it; None if it is no document."""
+    """Return an embedded file without the OLE container around it; None if it is not a document."""
     if not name.endswith(".bin"):
         return Member(name, member.read, member.skip)
     try:
@@ -164,7 +164,7 @@ class Opened:
 def opened(container: Container, share: Share) -> Iterator[Opened | None]:
     """Open a container; yield None for any other file, such as a document in a zip-based format."""
     head = container.head()
-    # Check its beginning first: most files are no containers, and need not be read for that.
+    # Check its beginning first: most files are not containers, and need not be read for that.
     held = may_hold(container.name, head)
     with ExitStack() as stack:
         stream = stack.enter_context(container.open())

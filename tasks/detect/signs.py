@@ -112,7 +112,7 @@ def quoted_lines(f: Features) -> Seen:
 _SPOKEN = 0.3
 """Share of lines with a speaker above which times belong to a chat. A log names a source in only a few lines."""
 _STAMPS_IN_SPEECH = 0.1
-"""Weight of a time at the start of a line in a chat, which has one on every line but is no log."""
+"""Weight of a time at the start of a line in a chat, which has one on every line but is not a log."""
 
 
 def stamps(f: Features) -> Seen:

@@ -180,7 +180,7 @@ def _trec_topics(path: Path) -> Iterator[tuple[str, str]]:
 
 
 def _judgements(path: Path) -> dict[str, dict[str, Target]]:
-    """Read TREC's `id 0 document grade` or BEIR's `id document grade`; grades of 0 or less are no answers.
+    """Read TREC's `id 0 document grade` or BEIR's `id document grade`; grades of 0 or less are not answers.
 
     If tabs separate the fields, names may contain spaces.
     """
@@ -237,7 +237,7 @@ def _table(path: Path) -> Iterator[Question | LeftOut]:
 
 
 def _table_question(path: Path, row: "TableRow", number: int) -> Question | LeftOut:
-    """Return the question of a row, or why the row is none."""
+    """Return the question of a row, or why it is not one."""
     targets = () if row.fault else tuple(_targets(row.fields, f"{path} {row.place}"))
     one = Question(row.fields.get("id") or str(number), row.fields["question"], targets, row.place)
     if row.fault:
@@ -311,7 +311,7 @@ def has_questions(path: Path) -> bool:
 
 
 def text_of(path: Path) -> str:
-    """Return the text of a file with its line ends, without a byte order mark; raise `QueryError` if it is no text."""
+    """Return the text of a file with its line ends, without a byte order mark; raise `QueryError` if it is not text."""
     data = path.read_bytes()
     coding = "utf-16" if data.startswith(_UTF_16) else "utf-8-sig"
     try:

@@ -23,7 +23,7 @@ class Gate:
     """Questions, a measure, and how much the measure may drop against the previous snapshot.
 
     Questions of the kinds `made_from` are generated from the documents. Only those that both snapshots give are asked,
-    so that a page removed on purpose is no drop.
+    so that a page removed on purpose is not a drop.
     """
 
     questions: tuple[Question, ...]

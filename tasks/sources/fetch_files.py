@@ -162,7 +162,7 @@ class _Claim(NamedTuple):
         return self.where != other.where and self.meets(other) and not (self.prefix and other.prefix)
 
     def stands(self) -> bool:
-        """Return whether it may still be a source; a folder that was moved or deleted is none."""
+        """Return whether it may still be a source; a folder that was moved or deleted is not."""
         return is_origin(self.where) or Path(self.where).is_dir()
 
     def both(self, other: "_Claim") -> str:

@@ -65,7 +65,7 @@ class ObjectSource(NamedSource):
         return admitted(self, [_item(entry) for entry in entries.values()], rules, fault=_fault)
 
     def fetch(self, file: SourceFile, path: Path, most_bytes: int) -> None:  # noqa: ARG002  its size is known
-        """Download an object; raise `Rejected` if it is gone or its key is no readable path."""
+        """Download an object; raise `Rejected` if it is gone or its key is not a readable path."""
         objects, key = connect(self.where), self.inner(file)
         try:
             objects.download(key, path)

@@ -21,11 +21,11 @@ from docmill.tasks.sources.connectors.contract import SourceItem
 OBJECTS = "an object store"
 """The kind of a source whose files have addresses that other machines can read."""
 OUTSIDE = "outside"
-"""The `Skipped` reason of links that lead out of the source."""
+"""The `Skipped` reason of links that lead outside the source."""
 UNREADABLE = "unreadable"
 """The reason of paths that cannot be accessed, in `Skipped` and in rejects."""
 UNSAFE_PATH = "unsafe_path"
-"""The reason of names that are no path within the source."""
+"""The reason of names that are not a path within the source."""
 FOLDER_FILE = "_metadata.toml"
 """The name of a file that describes the files in its folder and below."""
 ENDINGS = (".meta.toml", ".meta.json")
@@ -364,7 +364,7 @@ class PathRules:
 
 
 def is_sidecar(name: str) -> bool:
-    """Return whether a file with this name describes others, and so is no document."""
+    """Return whether a file with this name describes others, and so is not a document."""
     return name == FOLDER_FILE or (name.endswith(ENDINGS) and not name.startswith(ENDINGS))
 
 

@@ -233,7 +233,7 @@ class Walk:
             self._rules.enter(path, uri, names)
             if _identity(path.stat()) != folder.identity:  # the names may be those of a folder outside the source
                 raise OSError(errno.ESTALE, _REPLACED)
-            # Not the store of this run but another store: its Parquet files and their copies in current/ are no
+            # Not the store of this run but another store: its Parquet files and their copies in current/ are not
             # documents.
             if names >= _STORE:
                 self._skip(uri, "store", "it is a store of docmill's")

@@ -250,7 +250,7 @@ def may_be(named: FileType, text: str, whole: str) -> bool:
 def overrules_markdown(seen: FileType, text: str) -> bool:
     """Return whether a recognised type overrules a name that says Markdown, which allows any text.
 
-    Formulas alone are no LaTeX, and lines of keys no YAML, if the text contains anything that these do not allow.
+    Formulas alone are not LaTeX, and lines of keys not YAML, if the text contains anything that these do not allow.
     """
     if seen.format == "latex":
         return _TEX_DOCUMENT.search(text) is not None

@@ -24,7 +24,7 @@ _QUOTING = etree.XPath(
 _DIVIDING = etree.XPath("//*[@id='divRplyFwdMsg' or @id='appendonsend' or @class='OutlookMessageHeader']")
 _MIN_SHARE = 0.5
 """Share of plain text's words that HTML must exceed; below it, the HTML is taken for a note that refers to the text."""
-_MIN_ITEMS = 2  # a single dash or number in a text is no list
+_MIN_ITEMS = 2  # a single dash or number in a text is not a list
 _MAX_CUT = 1_000
 """Characters of a following element in which header lines are searched: header lines are short, an article is not."""
 _QUOTED = re.compile(r"(?:>[ \t]{0,3}){1,50}")

@@ -73,7 +73,7 @@ class Letter:
     """A mail: its header by lower-case names, and its bodies and attachments in order.
 
     A body is a tuple of alternatives with the same content. `encrypted` names the kind of encryption. `pictures` belong
-    to the text and are no attachments.
+    to the text and are not attachments.
     """
 
     head: dict[str, str] = field(default_factory=dict)

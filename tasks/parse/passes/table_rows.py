@@ -128,7 +128,7 @@ def _have_figures(rows: Rows, columns: Sequence[int]) -> bool:
 
 
 def spanned_rows(sizes: list[tuple[int, int]], rows: int) -> int:
-    """Return the depth of a header from the rows and columns that each cell of the first row spans; 0 if it is none.
+    """Return the depth of a header from the rows and columns that each cell of the first row spans; 0 if none.
 
     Each cell of it spans either columns, or as many rows as all the others.
     """

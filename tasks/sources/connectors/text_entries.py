@@ -137,7 +137,7 @@ def _front_matter(values: Mapping[str, Any]) -> str:
 
     if not values:
         return ""
-    # Sorted, so that the same metadata in another order are no change.
+    # Sorted, so that the same metadata in another order are not a change.
     block = yaml.safe_dump(dict(values), allow_unicode=True, sort_keys=True, width=10_000)
     return f"---\n{block}---\n\n"
 

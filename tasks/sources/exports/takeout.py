@@ -90,7 +90,7 @@ def _messages(chat: dict[str, Any]) -> Iterator[ChatMessage]:
 
 
 def _note(files: ExportFiles, name: str, inner: str) -> list[ExportDocument] | None:
-    """Return a Keep note, or nothing if it is in the trash; None if the file is no note."""
+    """Return a Keep note, or nothing if it is in the trash; None if the file is not a note."""
     note = _object(files, name) if name.endswith(".json") else {}
     if not any(key in note for key in _NOTE) or "userEditedTimestampUsec" not in note:
         return None

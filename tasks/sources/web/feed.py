@@ -102,7 +102,7 @@ class FeedReader:
 
 
 def _entries(data: bytes, url: str) -> Iterator[dict[str, str]]:
-    """Yield the entries of a feed: texts by element name; raise `SourceError` if it is no feed."""
+    """Yield the entries of a feed: texts by element name; raise `SourceError` if it is not a feed."""
     from lxml import etree
 
     # Entities are not resolved and nothing is loaded, because the file may come from anyone.

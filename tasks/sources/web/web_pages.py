@@ -104,7 +104,7 @@ def said_by(data: bytes, headers: Mapping[str, str], url: str) -> PageWords:
 
 
 def canonical(base: str, link: str) -> str:
-    """Return a link in a canonical spelling, or "" if it is no link.
+    """Return a link in a canonical spelling, or "" if it is not a link.
 
     It has no fragment and no default port; blanks and non-ASCII letters are written as browsers send them.
     """
@@ -166,7 +166,7 @@ def begins_sitemap(data: bytes) -> bool:
 
 
 def sitemap_in(data: bytes, url: str) -> Sitemap | None:
-    """Return a sitemap, or None if the file is none; raise `SourceError` if it is damaged."""
+    """Return a sitemap, or None if the file is not one; raise `SourceError` if it is damaged."""
     if not begins_sitemap(data):
         return None
     from lxml import etree

@@ -110,7 +110,7 @@ class Recipe:
 
     def _text_key(self, uri: str, content: FileContent, file_type: FileType, scanned: bool) -> str:
         reader = self.readers.chosen(uri)
-        # The options of a reader are no part of a hash, but of its text.
+        # The options of a reader are not part of a hash, but of its text.
         known = file_type, suffix_of(uri), repr(reader) if reader else "", scanned
         if known not in self._parsers:
             parser = parser_key(file_type, self.parse, reader, scanned)

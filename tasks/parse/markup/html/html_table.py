@@ -51,7 +51,7 @@ def is_data_table(table: Any) -> bool:
     """
     cells = [[*row.iterchildren("td", "th")] for row in own_rows(table)]
     widths = [len(row) for row in cells]
-    # A single row or column is no table: pages use them to draw boxes.
+    # A single row or column is not a table: pages use them to draw boxes.
     if len(widths) < 2 or max(widths) < 2 or _PAGE(table):
         return False
     return max(len("".join(cell.itertext())) for row in cells for cell in row) < _longest(table, widths)

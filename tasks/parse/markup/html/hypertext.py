@@ -52,7 +52,7 @@ _HIDING = re.compile(r"\s(?:aria-)?hidden[\s=>/]|display\s*:\s*none|<button")
 _MARKER_WIDTH = 4
 """Most characters outside links in a menu block: the marker of its item, "10. " at most, or a sign next to it."""
 _MAX_CHARACTERS = 5_000_000
-"""Characters of a value that is read as a page; a longer one is no article's text, and is kept unchanged."""
+"""Characters of a value that is read as a page; a longer one is not an article's text, and is kept unchanged."""
 _NAMES = {
     "description": "description", "og:description": "description", "author": "author", "article:author": "author",
     "dc.creator": "author", "keywords": "keywords", "article:published_time": "created", "date": "created",

@@ -40,7 +40,7 @@ _PROSE_WORDS = """
 """
 _PROSE = frozenset(_PROSE_WORDS.split())
 """Directives that contain text. Others contain code, formulas, tables of values, or arguments for a program."""
-_MOST_LINES = 100_000  # of a block: one without an end in them is none
+_MOST_LINES = 100_000  # of a block: one without an end in them is not a block
 _MARKUP = re.compile(
     r"^(?:!!!|\?\?\?\+?|===[+!]?)[ \t]*\"?|^(?:`{3,}|~{3,}|:{3,})[ \t]*\{?|\}[ \t]*|\"[ \t]*(?:\{[^{}]*\})?[ \t]*$"
 )

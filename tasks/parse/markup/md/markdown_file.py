@@ -278,7 +278,7 @@ class TokenWalk:
         self._add_plain(page, at, len(text))
 
     def _add_plain(self, page: LineSpan, start: int, end: int) -> None:
-        """Add a part of an HTML block that is no table or heading."""
+        """Add a part of an HTML block that is not a table or heading."""
         between = self.text[page.start + start : page.start + end]
         if between.strip():
             start += len(between) - len(between.lstrip())

@@ -13,7 +13,7 @@ TITLES = frozenset((
     "title", "head", "heading", "article-title", "articletitle", "invention-title", "headline", "doc-title", "h",
     "b540",
 ))  # fmt: skip
-# A cited work has a title but is no section.
+# A cited work has a title but is not a section.
 CITATIONS = frozenset(("mixed-citation", "element-citation", "nlm-citation", "citation", "biblstruct", "biblioentry"))
 # Whatever a work has appeared in also has a title.
 _AROUND = frozenset(("journal", "journal-meta", "journalbook", "relateditem", "related-object", "series", "monogr"))
@@ -81,7 +81,7 @@ _NUMBER = re.compile(r"\s*([0-9]{1,4})\s*[.)]\s*")
 
 
 def name_of(node: Any) -> str:
-    """Return a node's name without its namespace; "" if it is no element."""
+    """Return a node's name without its namespace; "" if it is not an element."""
     tag = node.tag
     return tag.rpartition("}")[2] if isinstance(tag, str) else ""
 
@@ -303,7 +303,7 @@ def is_patent(root: str) -> bool:
 
 
 def claim_of(node: Any) -> tuple[str, str] | None:
-    """Return the number of a claim with its full stop, and its text without it; None if the node is no claim."""
+    """Return the number of a claim with its full stop, and its text without it; None if the node is not a claim."""
     name = name_of(node).lower()
     if name != "clm" and (name != "claim" or next(node.iterchildren("{*}claim-text"), None) is None):
         return None

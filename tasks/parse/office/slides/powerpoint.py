@@ -43,7 +43,7 @@ _NUMBER = "sldNum"
 _NO_CONTENT = (*_FURNITURE, _NUMBER)
 _POINT = 12_700  # in English Metric Units
 _HEIGHT = 6_858_000  # of a slide if none is given: 7.5 inches at 914 400 English Metric Units each
-_EDGE = ("dt", "ftr", "sldNum")  # date, footer and slide number, which stand below all columns
+_EDGE = ("dt", "ftr", "sldNum")  # date, footer and slide number, which are below all columns
 _BAND = 0.05
 """Shapes whose tops differ by less than this share of the slide's height are in one row. With less, boxes that were
 placed by hand beside each other are separated; with more, lines of text below each other are merged."""
