@@ -13,7 +13,7 @@ from docmill.storage.snapshots.history.folder import StoredSnapshot
 from docmill.storage.snapshots.tables.tables import read_table
 
 COLUMNS = ("text_key", "window_start", "window_end", "start_char", "end_char")
-"""The columns that a late vector needs; `text_key` is that of the chunk's document."""
+"""The columns needed to compute a late vector; `text_key` is the key of the document's text."""
 _DOCUMENTS_AT_ONCE = 256  # texts in memory at the same time; with fewer, row groups are read more than once
 
 
@@ -41,7 +41,7 @@ def windows_of(rows: pa.Table, texts: Packs) -> list[Window]:
 
 
 def keys_of(windows: Sequence[Window], space_id: str) -> list[str]:
-    """Return the key of the vector of each window's one span."""
+    """Return the vector keys of windows of one span each, in their order."""
     return [late_key(one.text, *span, space_id) for one in windows for span in one.spans]
 
 

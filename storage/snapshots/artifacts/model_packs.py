@@ -1,6 +1,6 @@
-"""Model packs: packs of what a further model of a store made: vectors of pictures, learned terms of texts.
+"""Model packs: packs of artifacts that a second model made, such as picture vectors or learned terms.
 
-All packs of a kind in a snapshot are by one model, which each of them names, so that a reader never mixes two.
+All packs of a kind in a snapshot come from one model, and each pack names it. So a reader never mixes two models.
 """
 
 import json
@@ -18,11 +18,11 @@ from docmill.storage.snapshots.history.folder import StoredSnapshot
 from docmill.storage.snapshots.history.snapshots import StoredFile
 
 _MODELS = {"picture_vectors": b"docmill.picture_model", "sparse_vectors": b"docmill.sparse_model"}
-"""Where a pack names its model, by its kind."""
+"""The metadata key under which a pack names its model, by kind of pack."""
 
 
 class PackModel(NamedTuple):
-    """The model that made a pack: its name, and the id of its space."""
+    """The model that made a pack: its name and the id of its embedding space."""
 
     name: str
     space: str
@@ -37,9 +37,10 @@ def model_of_pack(path: Path, kind: str) -> PackModel:
 
 
 def why_missing(model: PackModel, unsearched: str, space_of: Callable[[str], str], load: Callable[..., object]) -> str:
-    """Return why what a model made is not searched: it is not on this machine, or is another one here; else "".
+    """Return why the packs of a model cannot be searched, or "" if they can.
 
-    A store of somebody else may also name a server that nobody here has named.
+    The model may be missing on this machine, or its name may refer to a different model here. A store from somebody
+    else may also name a server that this user has not allowed.
     """
     try:
         if space_of(model.name) != model.space:
@@ -51,7 +52,7 @@ def why_missing(model: PackModel, unsearched: str, space_of: Callable[[str], str
 
 
 def packs_by(base: StoredSnapshot | None, kind: str, model: PackModel) -> tuple[StoredFile, ...]:
-    """Return the packs of a snapshot that are of the space of a model."""
+    """Return the packs of a snapshot that were made in the embedding space of a model."""
     if base is None:
         return ()
     held = base.snapshot.artifacts.get(kind, ())
@@ -59,7 +60,7 @@ def packs_by(base: StoredSnapshot | None, kind: str, model: PackModel) -> tuple[
 
 
 def write_model_pack(root: Path, kind: str, model: PackModel, portions: Iterator[pa.Table]) -> StoredFile:
-    """Write portions of rows, at least one, into one pack, as they are made."""
+    """Write portions of rows, at least one, into one pack. Each is written as soon as it is made."""
     made = [0]
 
     def tables() -> Iterator[pa.Table]:
@@ -72,5 +73,5 @@ def write_model_pack(root: Path, kind: str, model: PackModel, portions: Iterator
 
 
 def by_model(table: pa.Table, kind: str, model: PackModel) -> pa.Table:
-    """Return rows of a pack that name the model."""
+    """Return the rows with the model named in their schema metadata."""
     return table.replace_schema_metadata({_MODELS[kind]: json.dumps(model)})

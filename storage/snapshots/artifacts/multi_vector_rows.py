@@ -1,4 +1,4 @@
-"""Multi-vector rows: a chunk has a vector of each of its parts and phrasings, so that a query matches a short text."""
+"""Multi-vector rows: a chunk has one vector per part and phrasing, so that queries are compared with short texts."""
 
 from collections.abc import Callable, Iterable, Sequence
 from itertools import chain, islice, repeat
@@ -9,7 +9,7 @@ import pyarrow.compute as pc
 
 from docmill.storage.schema import part_readings
 
-_BYTES_PER_TOKEN = 4  # of a phrasing, which nothing has counted; English has some 4.5, other languages fewer
+_BYTES_PER_TOKEN = 4  # estimates the tokens of phrasings, which are not counted; English has 4.5, other languages fewer
 KEYS = ("embedding_key", "part_keys")
 """The columns that hold the keys of a chunk's vectors."""
 
@@ -17,8 +17,9 @@ KEYS = ("embedding_key", "part_keys")
 def by_vector(chunks: pa.Table) -> pa.Table:
     """Return chunks with one row for each vector, in order; `embedding_key` is the key of that vector.
 
-    `text`, if present, is the reading of the part, and nothing is left out of it; or it is a phrasing, which has no
-    `context`. `tokens` are divided among the parts, and estimated of phrasings; without these, divided among all.
+    `text`, if present, is the complete reading of a part, or a phrasing; a phrasing has no `context`. The `tokens` of
+    a chunk are divided equally among its parts; those of a phrasing are estimated. Without the column `phrasings`,
+    they are divided among all vectors.
     """
     counts = _counts(chunks)
     if chunks.num_rows == counts.sum():
@@ -45,7 +46,7 @@ def _phrasings(chunks: pa.Table) -> list[list[str]]:
 def _with_phrasings(
     rows: pa.Table, parts: "np.ndarray[tuple[int], np.dtype[np.int64]]", phrasings: Sequence[Sequence[str]]
 ) -> pa.Table:
-    """Return rows in which those of phrasings, which follow the parts of their chunk, have values of their own."""
+    """Return rows with `context` and `tokens` set for phrasings, which come after the parts of their chunk."""
     pairs = zip(parts.tolist(), phrasings, strict=True)
     of = list(chain.from_iterable([*repeat("", count), *some] for count, some in pairs))
     own: dict[str, Callable[[str], object]] = {"context": lambda _: "", "tokens": _estimated}
@@ -56,7 +57,7 @@ def _with_phrasings(
 
 
 def _estimated(phrasing: str) -> int:
-    """Return the estimated tokens of a phrasing."""
+    """Return the estimated number of tokens of a phrasing."""
     return len(phrasing.encode()) // _BYTES_PER_TOKEN + 1
 
 
@@ -67,17 +68,17 @@ def vector_keys(chunks: pa.Table) -> list[str]:
 
 
 def text_keys(chunks: pa.Table) -> list[list[str]]:
-    """Return the keys of the vectors of each chunk's text, one for each of its parts."""
+    """Return, for each chunk, the vector keys of its parts."""
     return list(map(keys_of_text, *(chunks.column(name).to_pylist() for name in (*KEYS, "parts"))))
 
 
 def keys_of_text(first: str, others: Sequence[str], parts: Sequence[int]) -> list[str]:
-    """Return the keys of the vectors of a chunk's text; of its `others`, those of phrasings are left out."""
+    """Return the vector keys of a chunk's parts, without those of its phrasings, which come last in `others`."""
     return [first, *others[: len(parts)]]
 
 
 def with_keys(chunks: pa.Table, keys: Iterable[str]) -> pa.Table:
-    """Return chunks with new keys, which are given in the order of `vector_keys`."""
+    """Return chunks with new keys, given in the order of `vector_keys`."""
     left = iter(keys)
     own = [list(islice(left, count)) for count in _counts(chunks).tolist()]
     chunks = _with(chunks, "embedding_key", [one[0] for one in own])

@@ -37,9 +37,10 @@ FIGURES = pa.schema(
 )
 SPARSE = pa.schema([("key", pa.string()), ("terms", pa.list_(pa.int32())), ("weights", pa.list_(pa.float32()))])
 _FEW_GROUPS = 8
-"""Up to this number of row groups one thread reads them all; starting more threads would take longer."""
+"""Up to this many row groups are read by one thread, because starting more threads would take longer."""
 _GROUPS_AT_ONCE = 32
-"""Row groups in memory at a time, of vectors with 384 dimensions 50 MB: rows of many documents are in all groups."""
+"""Row groups in memory at a time: 50 MB of vectors with 384 dimensions. The rows of many documents are in all groups,
+so reading every group that is needed at once would take too much memory."""
 _ROWS_PER_GROUP = {"texts": 16, "embeddings": 1024, "figures": 1, "picture_vectors": 1024, "sparse_vectors": 1024}
 
 _NUMBERS = "vector.list.element"
@@ -52,17 +53,17 @@ _ENCODED: dict[str, Any] = {
     "picture_vectors": _VECTORS,
     "sparse_vectors": {"compression": "zstd"},
 }
-"""How packs are encoded. Of vectors in float32, the first bytes of all numbers are together, then the second ones, and
-so on: their signs and exponents can be compressed, which takes 15 % off a pack, and no bit of a vector is lost. The
-other bits are as good as random. In float16 this would take 14 % off instead of 7, but DuckDB could not read the file.
-Pictures are compressed already, and each is read alone."""
+"""How packs are encoded. float32 vectors use byte stream splitting, which is lossless: it puts the first bytes of all
+numbers together, then the second bytes, and so on. Signs and exponents then compress well, which makes a pack 15 %
+smaller; the other bits are as good as random. For float16 it would save 14 % instead of 7, but DuckDB could not read
+the file. Pictures are compressed already, and each is read alone."""
 
 _IN_PACKS = {"start_char": "start", "end_char": "end"}
-"""Fields of an element and their names in packs; packs are never rewritten, so they keep their first names."""
+"""Element fields that have another name in packs. Packs are never rewritten, so they keep the original names."""
 
 
 def embeddings_schema(dimension: int) -> pa.Schema:
-    """Return the schema of vectors of `dimension` float32 numbers, as packs give them."""
+    """Return the schema of vectors of `dimension` float32 numbers, as `Packs` returns them."""
     return pa.schema([("key", pa.string()), ("vector", pa.list_(pa.float32(), dimension))])
 
 
@@ -76,7 +77,7 @@ def pack_texts(parsed: Iterable[tuple[str, Parsed]]) -> pa.Table:
 
 
 def pack_figures(pictures: Iterable[KeptPicture]) -> pa.Table:
-    """Return pictures as rows, each once."""
+    """Return pictures as rows, without duplicates."""
     rows = list({one.key: one for one in pictures}.values())
     return pa.table([[getattr(one, name) for one in rows] for name in FIGURES.names], schema=FIGURES)
 
@@ -95,7 +96,7 @@ def pack_embeddings(keys: Sequence[str], vectors: npt.NDArray[np.float32]) -> pa
 
 
 def narrowed(table: pa.Table) -> pa.Table:
-    """Return vectors in float16 if that changes no number of them, as it does not after `half_rounded`."""
+    """Return the rows with vectors in float16 if that loses nothing, as after `half_rounded`; else unchanged."""
     column = table.column("vector").combine_chunks()
     flat = np.asarray(column.flatten())
     half = to_half(flat)
@@ -106,7 +107,7 @@ def narrowed(table: pa.Table) -> pa.Table:
 
 
 def widened(table: pa.Table) -> pa.Table:
-    """Return rows of a pack, with vectors in float32 also if the pack has them in float16."""
+    """Return rows of a pack with float16 vectors converted to float32."""
     place = table.schema.get_field_index("vector")
     if place < 0 or table.schema.field(place).type.value_type != pa.float16():
         return table
@@ -127,7 +128,7 @@ def write_pack(path: Path, table: pa.Table, kind: str) -> None:
 
 
 def stream_pack(path: Path, tables: Iterable[pa.Table], kind: str) -> None:
-    """Write tables, at least one, into a pack, one after the other."""
+    """Write one or more tables into a pack, one after the other."""
     parts = iter(tables)
     first = next(parts)
     apart = _BYTES_APART if _ENCODED[kind] is _VECTORS and widened(first) is first else {}
@@ -187,7 +188,7 @@ class Packs:
         return self._keys[pack]
 
     def keys(self) -> pa.StringArray:
-        """Return the keys of all packs; one that several packs hold comes several times."""
+        """Return the keys of all packs; a key that is in several packs is repeated."""
         held = [self._keys_of(pack) for pack in range(len(self.paths))]
         return pa.chunked_array(held, pa.string()).combine_chunks()
 
@@ -206,8 +207,8 @@ class Packs:
     def take(self, keys: Sequence[str] | pa.StringArray) -> pa.Table:
         """Return the rows of `keys`, in their order; raise `StoreError` if no pack holds one of them.
 
-        Vectors are in float32, whatever the packs have.
-        It searches the newest pack first, which comes last in the list, and older ones only for keys still missing.
+        Vectors are always float32. The newest pack, which is last in the list, is searched first; older packs are
+        searched only for keys that are still missing.
         """
         wanted = keys if isinstance(keys, pa.Array) else pa.array(keys, pa.string())
         parts, order = [], []
@@ -246,7 +247,7 @@ def take_rows(path: Path, rows: npt.NDArray[np.int64]) -> pa.Table:
 
 
 def take_from(file: pq.ParquetFile, rows: npt.NDArray[np.int64]) -> pa.Table:
-    """Read rows of an open file, few of its row groups at a time; few are read faster without threads."""
+    """Read rows of an open file by number, at most `_GROUPS_AT_ONCE` row groups at a time."""
     sizes = np.array([file.metadata.row_group(i).num_rows for i in range(file.metadata.num_row_groups)], np.int64)
     groups = np.searchsorted(np.cumsum(sizes), rows, side="right")
     used = np.unique(groups)
@@ -263,7 +264,7 @@ def take_from(file: pq.ParquetFile, rows: npt.NDArray[np.int64]) -> pa.Table:
 def _taken(
     file: pq.ParquetFile, sizes: npt.NDArray[np.int64], used: npt.NDArray[np.int64], rows: npt.NDArray[np.int64]
 ) -> pa.Table:
-    """Read rows that are in the row groups `used`, in their order."""
+    """Read rows of the row groups `used`, in the order of `rows`."""
     table = file.read_row_groups(used.tolist(), use_threads=len(used) > _FEW_GROUPS)
     before, here = np.concatenate([[0], np.cumsum(sizes)]), np.concatenate([[0], np.cumsum(sizes[used])])
     own = np.searchsorted(before[used], rows, side="right") - 1

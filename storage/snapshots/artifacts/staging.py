@@ -6,10 +6,10 @@ staging/<run>/batch-<n>/documents.parquet   one row for each processed file: its
                         texts.parquet       a pack of canonical texts and elements
                         figures.parquet     a pack of their pictures
 staging/<run>/embeddings-<n>.parquet        a pack of vectors
-staging/<run>/embeddings-<n>-<m>-<tokens>.parquet    a portion of them, until all portions of the pack are there
+staging/<run>/embeddings-<n>-<m>-<tokens>.parquet    a portion of such a pack, until all portions are written
 ```
 A batch is written under a temporary name and renamed when it is complete. The next run takes over the batches of
-an earlier one, so that a killed run loses only the batches that are not finished, and one portion of vectors.
+earlier runs, so a killed run loses only its unfinished batches and one portion of vectors.
 """
 
 import errno
@@ -32,16 +32,16 @@ from docmill.storage.snapshots.artifacts.packs import FIGURES, TEXTS, Packs, str
 from docmill.storage.snapshots.history.snapshots import SPARSE_VECTORS, StoredFile
 
 FOLDER = "staging"
-_KEPT_S = 7 * 24 * 3600  # a week: so long a stopped run can be resumed
+_KEPT_S = 7 * 24 * 3600  # a stopped run can be resumed for a week
 PORTION_TEXTS = 256
-"""Texts in a portion. Fewer make batches of the model too small: a GPU takes 256 texts of 256 tokens at a time."""
+"""Texts in a portion. With fewer, the model's batches are too small: a GPU takes 256 texts of 256 tokens at a time."""
 PORTION_S = 10.0
-"""Seconds that a portion should take. A model that is slow gets portions of fewer texts."""
+"""Seconds that a portion should take. A slow model gets portions with fewer texts."""
 LANE_TOKENS = 32_768
-"""Tokens in a portion of a lane: seconds of work for a CPU, and enough for a GPU to be busy."""
-_FIRST_TEXTS = 32  # in the first portion, when the speed of the model is not known
+"""Tokens in a portion of a lane: seconds of work for a CPU, and enough to keep a GPU busy."""
+_FIRST_TEXTS = 32  # in the first portion, when the speed of the model is not yet known
 _ARTIFACTS_AT_ONCE = 8  # pictures in memory while a pack is written: 160 MB at most
-_GROWTH = 4  # a portion has at most so many times the texts of the one before, which may have been exceptionally fast
+_GROWTH = 4  # how many times larger a portion may be than the one before, which may have been exceptionally fast
 _UNBOUND = ("chunk_id", "document_id", "uri", "parent_id", "children")
 
 
@@ -54,7 +54,7 @@ DOCUMENTS = pa.schema(
     ]
 )
 DRAFTS = pa.schema([("chunk_key", pa.string()), *(field for field in CHUNKS if field.name not in _UNBOUND)])
-_PACKS = ("embeddings", SPARSE_VECTORS)  # what a run stages beside its batches
+_PACKS = ("embeddings", SPARSE_VECTORS)  # what a run stages next to its batches
 _SCHEMAS = {"documents": DOCUMENTS, "chunks": DRAFTS, "texts": TEXTS, "figures": FIGURES}
 
 
@@ -84,7 +84,7 @@ class Batch:
 
 
 def write_batch(folder: Path, documents: pa.Table, chunks: pa.Table, texts: pa.Table, figures: pa.Table) -> Batch:
-    """Write a batch atomically. A batch that is finished already is kept.
+    """Write a batch atomically; keep a batch that is already finished.
 
     An engine may run a step again if it lost the step's answer. Equal steps write equal batches, so either will do.
     """
@@ -92,9 +92,9 @@ def write_batch(folder: Path, documents: pa.Table, chunks: pa.Table, texts: pa.T
     assert chunks.schema.equals(DRAFTS)
     assert texts.schema.equals(TEXTS)
     assert figures.schema.equals(FIGURES)
-    # Beside the batch, on the same file system: only there is a rename one step.
+    # Next to the batch, because a rename is atomic only within one file system.
     draft = folder.with_name(f"{TEMPORARY}{folder.name}")
-    # An earlier try of this step may have died over it.
+    # An earlier attempt at this step may have died while writing.
     remove(draft)
     draft.mkdir(parents=True)
     for name, table in (("documents", documents), ("chunks", chunks), ("texts", texts)):
@@ -131,7 +131,7 @@ def take_over(root: Path) -> bool:
             remove(run)
     for path in (root / FOLDER).glob(f"*/{TEMPORARY}*"):
         remove(path)
-    # To make the results again is safer than to mend them, and loses no more than time.
+    # Making the results again is safer than repairing them, and costs only time.
     for path in [*_unusable(root)]:
         remove(path)
     for run in (root / FOLDER).glob("*"):
@@ -141,9 +141,9 @@ def take_over(root: Path) -> bool:
 
 
 def _unusable(root: Path) -> Iterator[Path]:
-    """Yield the folders of batches, and the packs, that a power cut or another docmill has left so."""
+    """Yield the batch folders and packs that are unreadable, incomplete, or have the columns of another docmill."""
     for batch in batches(root):
-        # All files: a process that was killed while it removed a batch has left some of them.
+        # Check all files: a process that was killed while removing a batch leaves some of them.
         if not all(_usable(batch.folder / f"{name}.parquet") for name in _SCHEMAS):
             yield batch.folder
     yield from (pack for kind in _PACKS for pack in staged_packs(root, kind) if not _usable(pack))
@@ -168,13 +168,13 @@ def embedding_packs(root: Path) -> list[Path]:
 
 
 def staged_packs(root: Path, kind: str) -> list[Path]:
-    """Return the finished packs of a kind that are staged beside the batches, of all runs."""
+    """Return the finished packs of a kind that all runs have staged next to their batches."""
     return sorted((root / FOLDER).glob(f"*/{kind}-*.parquet"))
 
 
 @dataclass(frozen=True, slots=True)
 class Portions:
-    """The number of rows that were embedded, and the seconds it took."""
+    """How many rows were embedded, and how many seconds it took."""
 
     rows: int
     seconds: float
@@ -183,12 +183,12 @@ class Portions:
 def embed_in_portions(
     rows: pa.Table, encode: Callable[[pa.Table], pa.Table], target: Path, seconds: float | None = None, lanes: int = 1
 ) -> Portions:
-    """Embed rows in their order, and write their vectors to one pack, `target`.
+    """Embed rows in order, and write their vectors to one pack, `target`.
 
-    `encode` returns the pack of some rows. Each portion is a pack of its own until all are joined. Only the first one
-    begins after `seconds`, and none after `encode` has raised `BudgetReached`: so some rows may be left. Of several
-    `lanes`, each embeds one portion after the other; then `encode` is called from several threads, and `seconds` are
-    those of all lanes together.
+    `encode` returns the vectors of some rows as a table. Each portion is a pack of its own until all are joined. No
+    further portion begins after `seconds`, or after `encode` has raised `BudgetReached`, so some rows may be left;
+    the first portion always begins. With several `lanes`, portions are embedded in parallel: `encode` is called from
+    several threads, and `seconds` limits the wall time of all of them.
     """
     if lanes > 1:
         return _embed_in_lanes(rows, encode, target, seconds, lanes)
@@ -198,14 +198,14 @@ def embed_in_portions(
     while done < rows.num_rows and not (parts and seconds is not None and time.monotonic() - began >= seconds):
         begun = time.monotonic()
         some = rows.slice(done, size)
-        # One portion that holds everything is the pack already, and need not be copied into it.
+        # A single portion with all rows is written as the pack itself.
         alone = not parts and size >= rows.num_rows
         try:
             made = encode(some)
         except BudgetReached:
             if size <= 1:
                 break
-            size //= 2  # some of these may have been paid for, and are kept
+            size //= 2  # the API may already have charged for some of these texts, whose vectors are kept
             continue
         parts.append(target if alone else _portion(target, free + len(parts), some))
         _write(parts[-1], [made])
@@ -219,7 +219,7 @@ def embed_in_portions(
 def _embed_in_lanes(
     rows: pa.Table, encode: Callable[[pa.Table], pa.Table], target: Path, seconds: float | None, lanes: int
 ) -> Portions:
-    """Embed portions of like numbers of tokens side by side; a lane that is free takes the next one."""
+    """Embed portions of about equally many tokens in parallel; a free lane takes the next portion."""
     free, began = _free_number(target), time.monotonic()
 
     def embed(number: int, some: pa.Table) -> Path | None:
@@ -243,7 +243,7 @@ def _embed_in_lanes(
 
 
 def _by_tokens(rows: pa.Table, lanes: int) -> Iterator[pa.Table]:
-    """Cut rows, in their order, into portions of about `LANE_TOKENS`, and of less if a lane would have none."""
+    """Cut rows, in order, into portions of about `LANE_TOKENS`, or smaller ones so that every lane has work."""
     tokens = rows.column("tokens").to_pylist()
     most = min(LANE_TOKENS, max(sum(tokens) // lanes, 1))
     first, held = 0, 0
@@ -256,7 +256,7 @@ def _by_tokens(rows: pa.Table, lanes: int) -> Iterator[pa.Table]:
 
 
 def _free_number(target: Path) -> int:
-    """Return the first number for portions: a step that is tried again must not replace those of the first try."""
+    """Return the first free portion number: a repeated step must not replace the portions of its first attempt."""
     return max((numbers[0] + 1 for numbers in _portions(target)), default=0)
 
 
@@ -266,31 +266,31 @@ def is_portion(path: Path, target: Path) -> bool:
 
 
 def settled_tokens(target: Path) -> int:
-    """Return the tokens of the portions that are finished of a pack at work."""
+    """Return how many tokens the finished portions of an unfinished pack have."""
     return sum(sum(numbers[1:]) for numbers in _portions(target))
 
 
 def _portion(target: Path, number: int, rows: pa.Table) -> Path:
-    """Return the path of a portion; its name says how many tokens are settled, so that no file need be opened."""
+    """Return the path of a portion; its tokens are in the name, so that progress can be read without opening files."""
     return target.with_stem(f"{target.stem}-{number:05d}-{sum(rows.column('tokens').to_pylist())}")
 
 
 def _portions(target: Path) -> Iterator[list[int]]:
-    """Yield the number of each portion of a pack, and its tokens; those of earlier releases name no tokens."""
+    """Yield the number and tokens of each portion of a pack; earlier releases wrote no tokens into the name."""
     for path in target.parent.glob(f"{target.stem}-*{target.suffix}"):
         yield [*map(int, path.stem.removeprefix(f"{target.stem}-").split("-"))]
 
 
 def _next_size(texts: int, took_s: float) -> int:
-    """Return how many texts take `PORTION_S` at the speed of the last portion, within the limits."""
+    """Return how many texts take `PORTION_S` seconds at the speed of the last portion, within the limits."""
     in_time = int(texts * PORTION_S / max(took_s, 1e-6))
     return max(1, min(PORTION_TEXTS, in_time, texts * _GROWTH))
 
 
 def _join(parts: Sequence[Path], target: Path) -> None:
-    """Join portions into one pack: a look-up searches all packs, one after the other.
+    """Join portions into one pack, because a look-up searches all packs one after the other.
 
-    Vectors of float32 and of float16 stay apart; those of which there are fewer portions stay under the name of one.
+    float32 and float16 vectors stay in separate packs. The smaller group keeps the file name of its first portion.
     """
     if parts in ([], [target]):
         return
@@ -300,7 +300,7 @@ def _join(parts: Sequence[Path], target: Path) -> None:
     *others, largest = sorted(groups.values(), key=len)
     for group, place in [(largest, target), *((group, group[0]) for group in others)]:
         _write(place, [pq.read_table(path, partitioning=None) for path in group])
-        for path in group:  # if the process ends before, these vectors are there twice, which does no harm
+        for path in group:  # if the process is killed before this, some vectors are stored twice, which does no harm
             if path != place:
                 remove(path)
 
@@ -313,13 +313,13 @@ def _write(target: Path, tables: Sequence[pa.Table], kind: str = "embeddings") -
 
 
 def remove_unfinished(run: Path) -> None:
-    """Remove what a run was still writing, and the files that it has unpacked or fetched."""
+    """Remove a run's half-written files, and the files that it has unpacked or fetched."""
     for path in run.glob(f"{TEMPORARY}*"):
         remove(path)
 
 
 def finished(root: Path) -> tuple[int, int]:
-    """Return how many documents are parsed in staging, and how many vectors are computed."""
+    """Return how many parsed documents and how many vectors are in staging."""
     documents = [batch.folder / "documents.parquet" for batch in batches(root)]
     return _rows(documents), _rows(embedding_packs(root))
 
@@ -334,9 +334,9 @@ def text_packs(root: Path) -> list[Path]:
 
 
 def promote(root: Path, pictures: Sequence[Path]) -> dict[str, tuple[StoredFile, ...]]:
-    """Link all staged artifacts into the store, those of earlier runs included: they are addressed by content.
+    """Link all staged artifacts into the store, including those of earlier runs: they are addressed by content.
 
-    `pictures` are the packs of figures that the store has: none of their pictures is kept again.
+    `pictures` are the store's packs of figures; pictures that are already in them are skipped.
     """
     promoted = {
         kind: tuple(_promote(root, kind, paths))
@@ -348,20 +348,20 @@ def promote(root: Path, pictures: Sequence[Path]) -> dict[str, tuple[StoredFile,
 
 
 def write_further(folder: Path, kind: str, table: pa.Table) -> None:
-    """Write a pack of a kind that few runs make into the folder of a run."""
+    """Write a pack of an optional kind, such as learned terms, into the folder of a run."""
     number = len(list(folder.glob(f"{kind}-*.parquet")))
     _write(folder / f"{kind}-{number:05d}.parquet", [table], kind)
 
 
 def promote_further(root: Path, kind: str, paths: list[Path]) -> tuple[StoredFile, ...]:
-    """Link staged packs of such a kind into the store."""
+    """Link staged packs of an optional kind into the store."""
     promoted = tuple(_promote(root, kind, paths))
     settle()  # because another process may commit them
     return promoted
 
 
 def _promote_new(root: Path, kind: str, staged: list[Path], held: Sequence[Path]) -> Iterator[StoredFile]:
-    """Write one pack of the artifacts that no pack of the store holds."""
+    """Write one pack of the artifacts that are not yet in the store."""
     packs = Packs([path for path in staged if pq.read_metadata(path).num_rows])
     new = Packs(held).absent(packs.keys())
     if len(new):
@@ -374,12 +374,12 @@ def _promote_new(root: Path, kind: str, staged: list[Path], held: Sequence[Path]
 def _promote(root: Path, kind: str, paths: list[Path]) -> Iterator[StoredFile]:
     for path in paths:
         rows = pq.read_metadata(path).num_rows
-        # An empty pack would be one more file for every later look-up to open.
+        # Skip empty packs: every later look-up would have to open them.
         if rows:
             twin = path.with_name(f"{TEMPORARY}{path.name}")
             remove(twin)
             with boundary("link artifact"):
-                # A link, so that staging stays whole until the commit: if it fails, the next run finds everything.
+                # Link rather than move: staging stays complete until the commit, so the next run can take it over.
                 link(path, twin)
             yield StoredFile(adopt(root, f"artifacts/{kind}", ".parquet", twin), rows)
 

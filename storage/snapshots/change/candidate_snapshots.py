@@ -1,6 +1,6 @@
-"""Candidate snapshots: candidate snapshots, which the gate has held back, until a person publishes or discards them.
+"""Candidate snapshots: snapshots that the gate has held back until a person publishes or discards them.
 
-`candidates/candidate-43.json` has the content that `snapshots/000043.json` would have had. Readers do not take it for
+`candidates/candidate-43.json` has the content that `snapshots/000043.json` would have had. Readers do not see it as
 the newest snapshot, runs do not build on it, and sweeps keep its files. The next attempt at the number replaces it.
 """
 
@@ -32,7 +32,7 @@ def keep(made: StoredSnapshot) -> str:
     name = _free_name(root, snapshot.number)
     # The tag of the number goes to the next attempt, and compactions remove versions without a tag.
     vectors.tag(root, snapshot.vectors, name)
-    # As for a commit: the name may appear only when all files that it stands for are safe.
+    # As for a commit: the name may appear only when all files of the snapshot are safely on disk.
     settle()
     write_whole(snapshots.candidate_path(root, name), snapshots.encode(folder.share_candidate(name, snapshot)))
     vectors.untag(root, snapshot.vectors, vector_tag(snapshot.number))
@@ -40,9 +40,9 @@ def keep(made: StoredSnapshot) -> str:
 
 
 def _free_name(root: Path, number: int) -> str:
-    """Return the name for a number; a candidate snapshot that a reader has open keeps its name."""
+    """Return the name for a number that is not the name of a candidate snapshot that a reader has open."""
     name, more = f"candidate-{number}", 1
-    # Someone reads it just now, and must not find another content under its name.
+    # The content under a name must not change while someone is reading it.
     while name in snapshots.candidates(root) and lock_is_held(snapshots.candidate_path(root, name)):
         more += 1
         name = f"candidate-{number}-{more}"
@@ -52,36 +52,36 @@ def _free_name(root: Path, number: int) -> str:
 def publish(store: str | Path | StoreFolder, name: str, force: bool = False, wait_s: float = 0.0) -> Snapshot:
     """Make a candidate snapshot the newest snapshot and return it.
 
-    Raises `QueryError` if another run has committed since, because its work would be undone; `force` allows that.
+    Raises `QueryError` if another run has committed since, because publishing would undo its work; `force` allows it.
     """
     folder = open_folder(store).existing()
     root = folder.root
     with writing(folder, wait_s):
         candidate, newest = _read(folder, name), folder.read()
-        # On a mirror the candidate's files may lie on the object store alone.
+        # On a mirror, some files of the candidate may exist only on the object store.
         folder.complete([candidate.snapshot])
         if not (force or _follows(candidate, newest)):
             raise QueryError(
                 f"snapshot {newest.number} was committed after {name}, which lacks its changes; ingest"
                 f" again, or go back to what {name} holds: docmill publish {name} --force --store {root}"
             )
-        # With `force` other snapshots may have come since; the content of the candidate follows them.
+        # With `force`, there may be newer snapshots; the candidate gets the number after them.
         number = newest.number + 1
         made = candidate.changed(number=number, created=datetime.now(UTC).isoformat("T", "milliseconds"))
         runs = _renumbered(_own_run(candidate), number)
         runs = pa.concat_tables([read_table(newest, "runs"), runs])
         made = made.changed(tables={**made.snapshot.tables, "runs": write_single(root, "runs", runs)})
-        # Before the commit: a version without a tag could be removed under the snapshot that needs it.
+        # Before the commit, because an untagged version could be removed while the snapshot needs it.
         vectors.tag(root, made.snapshot.vectors, vector_tag(number))
         put(made, newest)
-        # The candidate holds what was staged for it; the next run would take it over for nothing.
+        # The candidate contains the staged results already, so the next run need not take them over.
         staging.clear(root)
         discard_held(folder, [name])
         return made.snapshot
 
 
 def _follows(candidate: StoredSnapshot, newest: StoredSnapshot) -> bool:
-    """Return whether the candidate's base is the newest snapshot; compaction and repair do not count as another run."""
+    """Return whether no run has committed since the candidate's base; compactions and repairs do not count as runs."""
     before = pa.concat_tables([read_table(newest, "runs"), _own_run(candidate)])
     return bool(before.equals(read_table(candidate, "runs")))
 
@@ -92,7 +92,7 @@ def _own_run(candidate: StoredSnapshot) -> pa.Table:
 
 
 def _renumbered(run: pa.Table, number: int) -> pa.Table:
-    """Return the row of a run with the new number of its snapshot."""
+    """Return the row of a run with a new snapshot number."""
     place = run.schema.get_field_index("snapshot")
     field = run.schema.field(place)
     return run.set_column(place, field, pa.array([number] * run.num_rows, field.type))
@@ -107,7 +107,10 @@ def discard(store: str | Path | StoreFolder, name: str, wait_s: float = 0.0) -> 
 
 
 def discard_held(folder: StoreFolder, names: Iterable[str]) -> list[str]:
-    """Remove candidate snapshots without a reader, for a caller with the writer's lock; return the removed names."""
+    """Remove the candidate snapshots that no reader has open, and return their names.
+
+    The caller holds the writer's lock.
+    """
     root = folder.root
     gone = [name for name in names if not lock_is_held(snapshots.candidate_path(root, name))]
     for name in gone:

@@ -19,9 +19,8 @@ KINDS = ("added", "removed", "changed", "moved")
 class Change:
     """A document or a chunk that differs; `kind` is one of `KINDS`.
 
-    `before` and `after` name it: a document by its uri, a chunk as `uri[start:end]`. An added one has no
-    `before`, a removed one no `after`. `text` holds the lines of a unified diff for a changed chunk and is
-    empty otherwise.
+    `before` and `after` name it: a document by its uri, a chunk as `uri[start:end]`. `before` is None if it was added,
+    `after` if it was removed. `text` has the lines of a unified diff for a changed chunk and is empty otherwise.
     """
 
     kind: str
@@ -31,14 +30,14 @@ class Change:
 
 
 Pair = tuple[ChunkRow | None, ChunkRow | None]
-"""A chunk of the old snapshot and the one in its place in the new snapshot; one of them may be None."""
+"""A chunk of the old snapshot and the chunk in its place in the new one; either may be None."""
 
 
 @dataclass(frozen=True, slots=True)
 class Difference:
     """The changes from snapshot `old` to snapshot `new`, ordered by uri and position.
 
-    `vectors` are the shares of the chunks of both that have vectors, from 0 to 1.
+    `vectors` are the shares of chunks that have vectors in `old` and in `new`, from 0 to 1.
     """
 
     old: int
@@ -51,9 +50,9 @@ class Difference:
 def diff(old: StoredSnapshot, new: StoredSnapshot, texts: bool = False) -> Difference:
     """Compare two snapshots of a store.
 
-    A document has moved if its bytes are under another uri. A chunk has moved if its text is
-    elsewhere, in its own document or in another; it has changed if another text took its place. Only files that
-    are not in both snapshots are read.
+    A document has moved if its bytes are now under another uri. A chunk has moved if its text is now elsewhere in the
+    same document or in another; it has changed if another text took its place. Files that both snapshots share are
+    not read.
     """
     before, after = _documents(old, new), _documents(new, old)
     moved = _moves(before, after)
@@ -121,7 +120,7 @@ def _chunk_changes(
 
 
 def _moved(was: ChunkRow, now: ChunkRow) -> Iterator[Change]:
-    """Yield the move of a chunk that kept its text, if its place has changed."""
+    """Yield a move if a chunk kept its text but changed its place."""
     if _place(was) != _place(now):
         yield Change("moved", _place(was), _place(now))
 
@@ -129,12 +128,12 @@ def _moved(was: ChunkRow, now: ChunkRow) -> Iterator[Change]:
 def _replaced(
     was: ChunkRow | None, now: ChunkRow | None, origins: dict[str, ChunkRow], taken: set[str], texts: bool
 ) -> Iterator[Change]:
-    """Yield the changes at a place with a new text; a chunk that only moved is neither added nor removed."""
+    """Yield the changes at a place whose text differs; a chunk that only moved is neither added nor removed."""
     if now and now.chunk_id in origins:
         yield Change("moved", _place(origins[now.chunk_id]), _place(now))
         now = None
     if was and was.chunk_id in taken:
-        was = None  # the pair of the place to which it moved reports it
+        was = None  # reported with the place that it moved to
     if was and now:
         yield Change("changed", _place(was), _place(now), tuple(_lines(was, now)) if texts else ())
     elif was:
@@ -144,9 +143,9 @@ def _replaced(
 
 
 def _origins(replaced: Iterable[Pair]) -> dict[str, ChunkRow]:
-    """Return the old chunk of equal text for each new chunk that has one, by the new chunk's id.
+    """Return the old chunk with the same text, by the id of the new chunk, for new chunks that have one.
 
-    `replaced` are the pairs of unequal texts. Each old chunk is the origin of at most one new chunk.
+    `replaced` are the pairs with different texts. Each old chunk is the origin of at most one new chunk.
     """
     replaced = list(replaced)
     gone: dict[str, deque[ChunkRow]] = {}
@@ -163,7 +162,7 @@ def _origins(replaced: Iterable[Pair]) -> dict[str, ChunkRow]:
 def _pairs(
     before: dict[str, list[ChunkRow]], after: dict[str, list[ChunkRow]], moved: dict[str, str]
 ) -> Iterator[Pair]:
-    """Yield each chunk of a document with the chunk in its place in the other snapshot."""
+    """Yield the chunks of all documents, each paired with the chunk in its place in the other snapshot."""
     left = set(moved.values())
     for uri in sorted(before.keys() | after.keys()):
         if uri not in left:
@@ -188,7 +187,7 @@ def _align(before: Sequence[ChunkRow], after: Sequence[ChunkRow]) -> Iterator[Pa
 
 
 def _between(was: dict[object, ChunkRow], now: dict[object, ChunkRow]) -> dict[object, deque[ChunkRow]]:
-    """Return the old chunks that are gone, by the key of the last remaining chunk before them."""
+    """Return the old chunks that are gone, grouped by the key of the last remaining chunk before them."""
     between: dict[object, deque[ChunkRow]] = {}
     anchor: object = None  # before the first remaining chunk
     for key, row in was.items():
@@ -200,7 +199,7 @@ def _between(was: dict[object, ChunkRow], now: dict[object, ChunkRow]) -> dict[o
 
 
 def _keyed(rows: Sequence[ChunkRow]) -> dict[object, ChunkRow]:
-    """Return chunks by their text and their number among equal texts: a document may repeat a text."""
+    """Return chunks by text and by their number among equal texts, because a document may repeat a text."""
     seen: dict[str, int] = {}
     keyed: dict[object, ChunkRow] = {}
     for row in rows:

@@ -16,12 +16,12 @@ from docmill.storage.snapshots.write.commit import Changes, commit
 from docmill.storage.snapshots.write.run_tables import run_of
 
 _TOLD = 10
-"""Sources that a message names; a store may have hundreds."""
+"""The most sources that a message names; a store may have hundreds."""
 
 
 @dataclass(frozen=True, slots=True)
 class Removed:
-    """The rows of some sources: documents, chunks and rejects, and the snapshot without them, or None before."""
+    """How many rows belong to some sources, and the number of the snapshot without them; None until it is committed."""
 
     sources: tuple[str, ...]
     documents: int
@@ -31,7 +31,7 @@ class Removed:
 
 
 def counted(stored: StoredSnapshot, sources: Sequence[str]) -> Removed:
-    """Return how many rows are of these sources; raise `QueryError` for a source of which there are none."""
+    """Return how many rows belong to these sources; raise `QueryError` for a source that the store does not have."""
     documents, rejects = read_table(stored, "documents", ["source", "chunks"]), read_table(stored, "rejects")
     held = Counter(documents.column("source").to_pylist())
     _check(sources, held, rejects.column("source").to_pylist())
@@ -43,7 +43,7 @@ def counted(stored: StoredSnapshot, sources: Sequence[str]) -> Removed:
 def commit_without(stored: StoredSnapshot, sources: Sequence[str], retention: Retention) -> int:
     """Commit a snapshot without the documents and rejects of these sources; return its number.
 
-    The caller holds the writer's lock, and the files of the newest snapshot are here.
+    The caller holds the writer's lock, and the files of the newest snapshot are on this machine.
     """
     documents, rejects = read_table(stored, "documents", ["document_id", "source"]), read_table(stored, "rejects")
     gone = documents.filter(_are_of(documents, sources)).column("document_id").to_pylist()
@@ -55,7 +55,7 @@ def commit_without(stored: StoredSnapshot, sources: Sequence[str], retention: Re
         artifacts={},
         space=stored.snapshot.space,
         undelete_days=retention.undelete_days,
-        partial=True,  # what waits for its vectors goes on waiting
+        partial=True,  # pending vectors stay pending
     )
     run = run_of("remove", deleted=len(gone), unchanged=documents.num_rows - len(gone))
     return commit(stored.folder, stored, changes, run)[0].number

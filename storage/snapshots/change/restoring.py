@@ -1,7 +1,7 @@
-"""Restoring: a new snapshot with the documents of an earlier one, or with deleted ones; nothing is parsed or embedded.
+"""Restoring: bring back the documents of an earlier snapshot, or deleted ones, without parsing or embedding.
 
-It is an ordinary commit of the rows in which the two snapshots differ. So tables, postings and vectors change together,
-versions only ever go up, and documents that leave can be restored one by one.
+It is an ordinary commit of the rows that differ between the two snapshots. So tables, postings and vectors change
+together, versions only ever go up, and each document that it removes can be restored in turn.
 """
 
 import difflib
@@ -36,7 +36,7 @@ from docmill.storage.snapshots.write.run_tables import run_of
 
 @dataclass(frozen=True, slots=True)
 class Restored:
-    """The earlier snapshot, how the documents of the newest one change, and the new snapshot.
+    """The number of the earlier snapshot, how many documents change, and the number of the new snapshot.
 
     `snapshot` is None if nothing was committed: in a dry run, or because nothing differs.
     """
@@ -50,13 +50,13 @@ class Restored:
 
     @property
     def same(self) -> bool:
-        """Whether the newest snapshot has the contents of the earlier one already."""
+        """Whether the newest snapshot already has the contents of the earlier one."""
         return not (self.added or self.changed or self.removed or self.rejects)
 
 
 @dataclass(frozen=True, slots=True)
 class _Exchange:
-    """Ids of the documents whose rows leave the newest snapshot, and of those whose rows the earlier one has."""
+    """Ids of documents to remove from the newest snapshot, and of those to take from the earlier one."""
 
     gone: frozenset[str]
     back: frozenset[str]
@@ -67,7 +67,7 @@ def restore(
 ) -> Restored:
     """Commit a snapshot with the documents, chunks and rejects of the kept snapshot `at`, a number or a tag.
 
-    Runs and costs stay, as they have happened. Raises `StoreError` if the earlier snapshot has vectors of another
+    The history of runs and costs stays as it is. Raises `StoreError` if the earlier snapshot has vectors of another
     model, or lacks a file. A dry run only compares.
     """
     folder = open_folder(store).existing()
@@ -78,7 +78,7 @@ def restore(
         folder.complete(tables_of=[earlier.snapshot])
         folder.ensure([piece.file for piece in _needed(earlier)])
         if not dry_run:
-            current_folder.catch_up(folder)  # a try that died after its commit may have left nothing else to do
+            current_folder.catch_up(folder)  # an attempt that died just after its commit may have left only this to do
         _check_whole(earlier)
         exchange, rejects = _compare(newest, earlier), read_table(earlier, "rejects")
         found = Restored(
@@ -100,7 +100,7 @@ def _earlier(folder: StoreFolder, at: int | str) -> StoredSnapshot:
 
 
 def _check_model(newest: StoredSnapshot, earlier: StoredSnapshot) -> None:
-    """Raise `StoreError` if the two snapshots have vectors of two models, which one index cannot hold."""
+    """Raise `StoreError` if the vectors of the two snapshots are from different models: they cannot share an index."""
     before, now = earlier.snapshot.space, newest.snapshot.space
     if before.id == now.id:
         return
@@ -114,7 +114,7 @@ def _check_model(newest: StoredSnapshot, earlier: StoredSnapshot) -> None:
 
 
 def _needed(earlier: StoredSnapshot) -> list[StoredFile]:
-    """Return the files that hold what a snapshot is restored from; its indexes are made again."""
+    """Return the files that restoring a snapshot reads; its indexes are rebuilt."""
     tables = [earlier.pieces(name) for name in (*OF_DOCUMENTS, "rejects")]
     return [piece for pieces in (*tables, *earlier.snapshot.artifacts.values()) for piece in pieces]
 
@@ -139,8 +139,8 @@ def _compare(newest: StoredSnapshot, earlier: StoredSnapshot) -> _Exchange:
 def _differing_files(
     newest: StoredSnapshot, earlier: StoredSnapshot, name: str
 ) -> Iterable[tuple[list[StoredFile], list[StoredFile]]]:
-    """Return the files of a table that only one of two snapshots has, those of the same documents together."""
-    # Both numbers of buckets are powers of two: by the smaller one, each document is in one group.
+    """Return the files of a table that only one of two snapshots has, grouped so that each document is in one group."""
+    # Both bucket counts are powers of two, so the smaller one gives such groups.
     count = min(state.snapshot.buckets_of(name) for state in (newest, earlier))
     groups: defaultdict[int, tuple[list[StoredFile], list[StoredFile]]] = defaultdict(lambda: ([], []))
     for place, state in enumerate((newest, earlier)):
@@ -154,7 +154,7 @@ def _paths(pieces: Sequence[StoredFile]) -> set[str]:
 
 
 def _by_document(root: Path, pieces: Sequence[StoredFile]) -> dict[str, list[dict[str, Any]]]:
-    """Return the rows of some files by their documents, each document's in their order."""
+    """Return the rows of some files by document id, in the order of the files."""
     found: defaultdict[str, list[dict[str, Any]]] = defaultdict(list)
     for piece in pieces:
         for row in read_stored_file(root, piece).to_pylist():
@@ -172,7 +172,7 @@ def _commit(
         deleted=found.removed,
         unchanged=newest.snapshot.rows("documents") - found.changed - found.removed,
     )
-    # In staging: it is on the disk of the store, and the next run sweeps what a killed one leaves there.
+    # In staging, which is on the disk of the store, and where the next run removes what a killed run has left.
     scratch = newest.root / staging.FOLDER / run.run_id
     with tidied(partial(remove, scratch)):
         changes = Changes(
@@ -183,7 +183,7 @@ def _commit(
             artifacts=earlier.snapshot.artifacts,
             space=newest.snapshot.space,
             undelete_days=retention.undelete_days,
-            partial=True,  # what waited for its vectors, and has none since, goes on waiting
+            partial=True,  # vectors that were pending and are still missing stay pending
         )
         return replace(found, snapshot=commit(newest.folder, newest, changes, run)[0].number)
 
@@ -191,9 +191,9 @@ def _commit(
 def undelete(
     store: str | Path | StoreFolder, uris: Sequence[str], retention: Retention, wait_s: float = 0.0
 ) -> Snapshot:
-    """Commit a snapshot with the documents restored unchanged, with the status `restored`.
+    """Commit a snapshot with the deleted documents `uris` as they were, with the status `restored`.
 
-    They stay although their files are gone; if a file appears again, its document follows the file.
+    They stay although their files are gone. If a file appears again, its document follows the file.
     """
     folder = open_folder(store).existing()
     with writing(folder, wait_s):
@@ -215,7 +215,7 @@ def undelete(
             artifacts={},
             space=base.snapshot.space,
             undelete_days=retention.undelete_days,
-            # A reembed since may have left them without vectors of today's model; the next run makes those.
+            # After a reembed they may lack vectors of the current model; the next run computes them.
             partial=True,
         )
         return commit(folder, base, changes, run_of("undelete", added=len(rows)))[0].snapshot
@@ -224,7 +224,7 @@ def undelete(
 def _check(uris: Sequence[str], held: set[str], retention: Retention) -> None:
     for uri in uris:
         if uri not in held:
-            # Any distance: even a poor match shows what the uris of this store look like.
+            # At any distance: even a poor match shows what the uris of this store look like.
             near = difflib.get_close_matches(uri, held, n=3, cutoff=0.0)
             there = f"; there are {', '.join(near)}" if near else ""
             raise QueryError(

@@ -1,4 +1,4 @@
-"""Tagging: give a snapshot a name, which is written once, and delete names."""
+"""Tagging: give a snapshot a name that never moves to another one, and delete names."""
 
 import json
 import re
@@ -13,7 +13,7 @@ from docmill.storage.snapshots.history.folder import StoreFolder
 from docmill.storage.snapshots.write.current_folder import writing
 
 _NAME = re.compile(r"[^\W\d_][\w.-]{0,99}")
-_BYTES = 200  # with its suffix it is a file name, which may have 255
+_BYTES = 200  # with a suffix, the tag is a file name, which may have 255 bytes
 
 
 def set_tag(store: str | Path | StoreFolder, name: str, at: int | str | None = None, wait_s: float = 0.0) -> int:
@@ -30,10 +30,10 @@ def set_tag(store: str | Path | StoreFolder, name: str, at: int | str | None = N
     with writing(folder, wait_s):
         number = folder.read(tags.find(root, at)).number
         value = {"snapshot": number, "created": datetime.now(UTC).isoformat("T", "seconds")}
-        # First on the object store, which alone can say that no other machine has taken the name.
+        # On the object store first: only there can it be decided whether another machine has taken the name.
         folder.share_tag(name, json.dumps(value).encode())
         if not put_if_absent(root / tags.FOLDER / f"{name}.json", json.dumps(value).encode()):
-            # The name was there already. To tag the same snapshot again is no error: the caller has what it asked for.
+            # The name exists already. Tagging the same snapshot again is no error.
             held = tags.find(root, name)
             if held != number:
                 raise QueryError(f"tag {name!r} names snapshot {held}; delete it first: docmill tag {name} --delete")

@@ -39,13 +39,13 @@ from docmill.storage.snapshots.write.posting_rows import stored_rows
 from docmill.storage.snapshots.write.vector_rows import vector_rows
 
 MOST_PACKS = 32
-"""Packs of a kind that a snapshot may name. A reader searches them one after the other; a smaller number
-merges packs, which copies them, after every few ingests."""
+"""Packs of a kind that a snapshot may name. A reader searches them one after the other. With a smaller number, packs
+are merged, which copies them, after every few ingests."""
 MOST_GARBAGE = 0.5
-"""Share of unused rows above which a pack is rewritten. A smaller share copies more than it frees; with a larger one
-a store keeps more than twice what it needs."""
+"""Share of unused rows above which a pack is rewritten. With a smaller share, more bytes are copied than freed; with a
+larger one, a store keeps more than twice what it needs."""
 _SMALL_BYTES = 32 << 20
-"""A pack up to this size is merged to reduce the number of packs; larger ones take too long to copy for that."""
+"""Packs up to this size are merged to reduce their number; larger ones take too long to copy."""
 _ROWS_AT_ONCE = {
     "texts": 256,
     "embeddings": 1 << 14,
@@ -64,12 +64,12 @@ _NAMED_BY = {
 
 
 def crowded(snapshot: Snapshot) -> bool:
-    """Return whether a snapshot names so many packs that finding an artifact is slow."""
+    """Return whether a snapshot names so many packs that look-ups are slow."""
     return any(len(pieces) > MOST_PACKS for pieces in snapshot.artifacts.values())
 
 
 def prune(stored: StoredSnapshot, kind: str, everything: bool = False) -> tuple[StoredFile, ...]:
-    """Return the packs of a kind, in which small and mostly unused packs are rewritten as one.
+    """Return the packs of a kind after rewriting small and mostly unused packs as one.
 
     An artifact is used if any kept snapshot names it. `everything` rewrites every pack with an unused artifact.
     """
@@ -93,7 +93,7 @@ def _chosen(root: Path, pieces: Sequence[StoredFile], wanted: pa.Array, everythi
 
 
 def _by_schema(root: Path, pieces: Sequence[StoredFile]) -> list[list[StoredFile]]:
-    """Group packs that fit into one file: vectors may differ in their dimension, or be in float16."""
+    """Group packs that can be merged into one file: vectors may differ in dimension or number type."""
     groups: dict[str, list[StoredFile]] = {}
     for piece in pieces:
         groups.setdefault(str(pq.read_schema(root / piece.file.path)), []).append(piece)
@@ -136,7 +136,7 @@ def _merge(
     held = [_keys(root, piece).combine_chunks() for piece in chosen]
     keys = pc.unique(pa.chunked_array(held, pa.string()))
     keys = keys.filter(pc.is_in(keys, value_set=wanted))
-    # A key may be in several packs, when two runs have made the same artifact.
+    # A key is in several packs if two runs made the same artifact.
     left = Packs([root / piece.file.path for piece in kept]).absent(keys)
     if not len(left):
         return ()
@@ -154,14 +154,14 @@ def _parts(packs: Packs, keys: pa.StringArray, kind: str) -> Iterator[pa.Table]:
 
 
 SLACK = 16
-"""Expired snapshots that may accumulate before a run removes them by itself."""
+"""Expired snapshots that may accumulate before a run removes them automatically."""
 
 
 @dataclass(frozen=True, slots=True)
 class Compaction:
-    """The result, or the forecast: snapshots removed, bytes freed, and the number of the committed snapshot or None.
+    """The result or forecast: snapshots removed, bytes freed, and the number of the committed snapshot, if any.
 
-    If a snapshot is `damaged`, every file that it may need has stayed.
+    If any snapshots are `damaged`, every file that they may need is kept.
     """
 
     removed: tuple[int, ...]
@@ -171,15 +171,15 @@ class Compaction:
 
 
 def due(made: StoredSnapshot, retention: Retention) -> bool:
-    """Return whether a store has so many files or expired snapshots that a compaction pays.
+    """Return whether a store has so many files or expired snapshots that a compaction pays off.
 
-    A damaged tag makes it False: a person must mend the tag first, and a run does not wait for that.
+    Return False if a tag is damaged: a person must repair it first, and a run does not wait for that.
     """
     try:
         tags.check(made.root)
     except StoreError:
         return False
-    # Cheaper to see than the rest, which reads every snapshot.
+    # Checked first, because the rest reads every snapshot.
     if crowded(made.snapshot):
         return True
     beyond = len(snapshots.numbers(made.root)) - max(1, retention.keep_snapshots)
@@ -189,9 +189,9 @@ def due(made: StoredSnapshot, retention: Retention) -> bool:
 def vacuum(
     store: str | Path | StoreFolder, retention: Retention, dry_run: bool = False, wait_s: float = 0.0
 ) -> Compaction:
-    """Remove the snapshots beyond the retention, and the files that no snapshot names any more.
+    """Remove the snapshots beyond the retention, and the files that no remaining snapshot names.
 
-    Snapshots with a tag or a reader stay. A dry run only counts.
+    Snapshots that have a tag or are being read stay. A dry run only counts.
     """
     folder = open_folder(store).existing()
     if dry_run:
@@ -202,9 +202,9 @@ def vacuum(
 
 
 def compact(store: str | Path | StoreFolder, retention: Retention, wait_s: float = 0.0) -> Compaction:
-    """Do what `vacuum` does, and rewrite the many small files of many commits as few large ones.
+    """Do what `vacuum` does, and rewrite the small files of many commits as a few large ones.
 
-    Documents that were deleted longer ago than the retention keeps them go, too.
+    Also remove deleted documents that the retention no longer keeps.
     """
     folder = open_folder(store).existing()
     with writing(folder, wait_s):
@@ -215,9 +215,9 @@ def compact(store: str | Path | StoreFolder, retention: Retention, wait_s: float
 
 
 def _forget_deleted(folder: StoreFolder, retention: Retention) -> None:
-    """Commit a snapshot without the documents whose time to be restored is over.
+    """Commit a snapshot without the deleted documents that can no longer be restored.
 
-    Before the files are rewritten: these then keep nothing that only the snapshot before names.
+    This is done before files are rewritten, so that the new files contain nothing of these documents.
     """
     folder.complete()
     base = folder.read()
@@ -238,8 +238,8 @@ def compact_held(
 ) -> Compaction:
     """Compact for a caller that holds the writer's lock.
 
-    Without `replace_all`, large files stay as they are. With `vectors_anew`, the vectors of the snapshot are written
-    into a table of their own: LanceDB leaves the rows of few removed chunks in its files.
+    Without `replace_all`, large files stay as they are. `vectors_anew` writes the vectors of the snapshot into a new
+    table, because LanceDB leaves the rows of removed chunks in its files if they are few.
     """
 
     def tidy(_gone: list[int]) -> tuple[int | None, list[int]]:
@@ -252,9 +252,10 @@ def compact_held(
 def _reduced(
     folder: StoreFolder, retention: Retention, tidy: Callable[[list[int]], tuple[int | None, list[int]]]
 ) -> Compaction:
-    """Remove expired snapshots, and unnamed files before and after `tidy`.
+    """Remove expired snapshots; sweep unnamed files both before and after calling `tidy`.
 
-    `tidy` takes the removed snapshots; it returns the number of the snapshot that it commits, and those it removes.
+    `tidy` takes the removed snapshots. It returns the number of the snapshot that it committed, or None, and the
+    snapshots that it removed.
     """
     root = folder.root
     before = disk_use(root)
@@ -270,7 +271,7 @@ def _reduced(
 
 
 def _drop_former(folder: StoreFolder, retention: Retention) -> list[int]:
-    """Remove the snapshots that the new one replaces, so that no data is stored twice for long."""
+    """Remove the snapshots that the new one replaces, so that data is not stored twice for long."""
     root = folder.root
     gone = folder.drop(removable(root, retention))
     if gone:
@@ -280,7 +281,7 @@ def _drop_former(folder: StoreFolder, retention: Retention) -> list[int]:
 
 
 def _tidy(folder: StoreFolder, retention: Retention, replace_all: bool, vectors_anew: bool = False) -> int | None:
-    """Commit the content of the newest snapshot in fewer files; return its number, or None without work."""
+    """Commit the content of the newest snapshot in fewer files; return the new number, or None if nothing changed."""
     root = folder.root
     folder.complete(tables_of=snapshots.needed(root))
     base = folder.read()
@@ -311,7 +312,7 @@ def _vectors_anew(made: StoredSnapshot, tag: str) -> VectorState:
 
 
 def _spread(base: StoredSnapshot) -> StoredSnapshot:
-    """Return the snapshot with as many buckets as a new store of its size has."""
+    """Return the snapshot with as many buckets as a new store of its size would have."""
     before = base.snapshot
     buckets = bucket_counts(before.rows("documents"), before.rows("chunks"), None)
     spread = {
@@ -327,7 +328,7 @@ def _spread(base: StoredSnapshot) -> StoredSnapshot:
 
 
 def _keywords(base: StoredSnapshot) -> KeywordState:
-    """Return the postings in few files; those of an older docmill are built again."""
+    """Return the postings in fewer files; postings of an older docmill are rebuilt."""
     before = base.snapshot.keywords
     if before.outdated:
         return keyword_writer.rebuild(base.root, stored_rows(base), before.language)
@@ -335,9 +336,10 @@ def _keywords(base: StoredSnapshot) -> KeywordState:
 
 
 def _kept_versions(base: StoredSnapshot, retention: Retention) -> dict[str, int]:
-    """Return the tags of the vector versions that snapshots need, with the versions.
+    """Return the vector versions that snapshots need, by their tags.
 
-    A snapshot that only its tag keeps is searched without the index: its version would keep all versions in between.
+    The version of a snapshot that only its tag keeps is left out, because it would keep all versions in between.
+    Such a snapshot is searched without the index.
     """
     root = base.root
     retired = {n for n in expired(root, retention) if n in tags.tags(root).values() and not is_held(root, n)}
@@ -351,7 +353,7 @@ def _kept_versions(base: StoredSnapshot, retention: Retention) -> dict[str, int]
 
 
 def _bytes(root: Path, gone: list[int]) -> int:
-    """Return the bytes of the files that only these snapshots name, without the files of vectors."""
+    """Return the total size of the files that only these snapshots name, without the vector tables."""
     if not snapshots.all_known(root):
         return 0
     states = [state for state in snapshots.each(root) if state.number not in gone]

@@ -1,7 +1,8 @@
-"""Erase: remove documents from every file of a store, older snapshots and all that could restore them included.
+"""Erase: remove documents from every file of a store, so that nothing can restore them.
 
-An older snapshot names the same files as the newest one, with the rows of many documents in each. So none of them is
-kept. `erasing.json` names the documents from the first step to the last: what a kill interrupts, the same call ends.
+Each file has the rows of many documents, and older snapshots share files with the newest one. So no older snapshot is
+kept. `erasing.json` names the documents from the first step to the last: if the process is killed, the same call
+completes the work.
 """
 
 import difflib
@@ -35,18 +36,18 @@ NOTE = "erasing.json"
 _LISTING = ("documents", "deleted", "rejects")
 """The tables that name documents by their uris."""
 _CACHES = ("page", "map", "quality", "tune")
-"""Folders of `cache/` with texts, names or vectors of documents; they are made again when they are needed."""
+"""Folders of `cache/` with texts, names or vectors of documents; they are rebuilt when needed."""
 _TOLD = 3
 
 
 @dataclass(frozen=True, slots=True)
 class Erased:
-    """What is, or in a dry run would be, erased.
+    """What was erased, or would be in a dry run.
 
-    `documents` and `chunks` are those of the newest snapshot, `restorable` are documents that were deleted earlier.
-    `snapshots`, `tags` and `candidates` are removed, and `questions` of evaluations and `judgements` about the
-    documents. `open` are snapshots that a reader keeps: erase again once it has closed them. `bytes` were freed, and
-    `snapshot` is the new one. `remains` says where copies may be that this does not reach.
+    `documents` and `chunks` count rows of the newest snapshot, `restorable` documents that were deleted earlier.
+    `snapshots`, `tags` and `candidates` are removed, and `questions` of evaluations and `judgements` that mention the
+    documents. `open` are snapshots that a reader still uses: erase again once it has closed them. `bytes` is the space
+    freed, and `snapshot` the new snapshot. `remains` says where copies may exist that erasing does not reach.
     """
 
     uris: tuple[str, ...]
@@ -68,7 +69,7 @@ class Erased:
 def found(folder: StoreFolder, uris: Sequence[str], unlisted: bool) -> Erased:
     """Return what would be erased; raise `QueryError` for a uri that no snapshot lists, unless `unlisted`.
 
-    The files of the newest snapshot and the tables of the older ones are here.
+    The files of the newest snapshot and the tables of the older ones must be on this machine.
     """
     root = folder.root
     _check(uris, _listed(root) | noted(root), unlisted)
@@ -88,7 +89,7 @@ def found(folder: StoreFolder, uris: Sequence[str], unlisted: bool) -> Erased:
 
 
 def same_elsewhere(folder: StoreFolder, uris: Collection[str]) -> list[str]:
-    """Return the other documents, present or deleted, with the content of some: copies, and what a file was called."""
+    """Return other documents, present or deleted, with the same content: copies, and former names of moved files."""
     newest = folder.read()
     held = pa.concat_tables([read_table(newest, name, ["uri", "content_hash"]) for name in _LISTING[:2]])
     hashes = _of(held, uris).column("content_hash")
@@ -97,11 +98,11 @@ def same_elsewhere(folder: StoreFolder, uris: Collection[str]) -> list[str]:
 
 
 def erase_held(folder: StoreFolder, what: Erased, retention: Retention) -> Erased:
-    """Erase what `found` has returned, for a caller that holds the writer's lock."""
+    """Erase what `found` returned; the caller holds the writer's lock."""
     root, before = folder.root, snapshots.numbers(folder.root)
     every = sorted({*what.uris, *noted(root)})
     write_whole(root / NOTE, json.dumps(every).encode())
-    # While the texts that they quote are still here.
+    # Before the texts that judgements quote are gone.
     what = replace(what, judgements=_forget_judgements(folder, every))
     _commit_without(folder.read(), every, retention)
     for name in what.tags:
@@ -126,7 +127,7 @@ def erase_held(folder: StoreFolder, what: Erased, retention: Retention) -> Erase
 
 
 def _forget_judgements(folder: StoreFolder, uris: Collection[str]) -> int:
-    """Blank the judgements about some documents; one of an earlier name is known by its file or its quotation."""
+    """Blank the judgements about some documents, also those under an earlier name, found by file hash or quotation."""
     newest = folder.read()
     rows = _of(read_table(newest, "documents", ["uri", "content_hash", "text_key"]), uris)
     packed = Packs(newest.ensure_packs("texts")).take(rows.column("text_key").to_pylist()).to_pylist()
@@ -135,7 +136,7 @@ def _forget_judgements(folder: StoreFolder, uris: Collection[str]) -> int:
 
 
 def noted(root: Path) -> set[str]:
-    """Return the uris that an interrupted call was to erase."""
+    """Return the uris that an interrupted call has yet to erase."""
     path = root / NOTE
     return set(json.loads(path.read_bytes())) if path.is_file() else set()
 
@@ -168,7 +169,7 @@ def _ids(stored: StoredSnapshot, table: str, uris: Collection[str]) -> frozenset
 
 
 def _commit_without(newest: StoredSnapshot, uris: Collection[str], retention: Retention) -> None:
-    """Commit a snapshot without the rows of these documents, also of those that could be restored."""
+    """Commit a snapshot without the rows of these documents, including deleted ones that could be restored."""
     gone, deleted = _ids(newest, "documents", uris), _ids(newest, "deleted", uris)
     rejects = read_table(newest, "rejects")
     left = rejects.filter(pc.invert(pc.is_in(rejects.column("uri"), value_set=pa.array(list(uris), pa.string()))))
@@ -183,7 +184,7 @@ def _commit_without(newest: StoredSnapshot, uris: Collection[str], retention: Re
         space=newest.snapshot.space,
         undelete_days=retention.undelete_days,
         erased=gone | deleted,
-        partial=True,  # what waits for its vectors goes on waiting
+        partial=True,  # pending vectors stay pending
     )
     run = run_of("erase", deleted=len(gone), unchanged=newest.snapshot.rows("documents") - len(gone))
     commit(newest.folder, newest, changes, run)

@@ -1,4 +1,4 @@
-"""Missing files: whether all files of a snapshot are there, before a command rewrites what it can read of them."""
+"""Missing files: check that no file of a snapshot is missing, before a command rewrites them."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,7 +11,7 @@ from docmill.storage.snapshots.history.garbage import named_files
 
 
 def check_present(stored: StoredSnapshot) -> None:
-    """Raise `StoreError` with the name of a file that a snapshot needs and that is missing."""
+    """Raise `StoreError` if a file that a snapshot needs is missing; the message names it."""
     for path in _needed(stored):
         if not path.is_file():
             name = path.relative_to(stored.root)
@@ -19,7 +19,7 @@ def check_present(stored: StoredSnapshot) -> None:
 
 
 def _needed(stored: StoredSnapshot) -> Iterator[Path]:
-    """Yield the files that a snapshot names, and those that its version of the vectors names."""
+    """Yield the files that a snapshot names, and those of its version of the vector table."""
     yield from (stored.root / file.path for _, file in named_files(stored.snapshot))
     vectors = stored.snapshot.vectors
     yield from named_by_version(stored.root / FOLDER / f"{vectors.table}.lance", vectors.version)

@@ -38,14 +38,14 @@ Encode = Callable[[Sequence[str]], npt.NDArray[np.float32]]
 _TRUTH = {"tables", "texts", "figures"}
 """The kinds of findings whose files cannot be rebuilt from the others."""
 _UNKNOWN = {"tables", "snapshot"}
-"""The kinds of findings with which the indexes have nothing whole to be rebuilt from."""
+"""The kinds of findings that leave no intact rows to rebuild the indexes from."""
 
 
 @dataclass(slots=True)
 class Repaired:
     """What was done, one line each, and what is lost until an ingest reads the sources again.
 
-    `at_stake` is what would be lost if the loss were accepted; as long as it is not, nothing is given up.
+    `at_stake` is what would be lost with `accept_loss`; without it, nothing is given up.
     """
 
     done: list[str] = field(default_factory=list)
@@ -54,19 +54,19 @@ class Repaired:
 
 
 def repair(store: str | Path | StoreFolder, encode: Encode, wait_s: float = 0.0, accept_loss: bool = False) -> Repaired:
-    """Mend the newest snapshot.
+    """Repair the newest snapshot.
 
     A lost index is rebuilt from Parquet and committed as a new snapshot. `encode` is called only for texts whose
-    vector no pack holds. What cannot be rebuilt is not given up: the result names it as `at_stake`. Only with
-    `accept_loss` are documents with damaged rows or text left out of the new snapshot, so that the next ingest makes
+    vector is in no pack. What cannot be rebuilt is not given up: the result names it as `at_stake`. With
+    `accept_loss`, documents with damaged rows or text are left out of the new snapshot, so that the next ingest makes
     them again; the damaged files are then set aside. Raises `StoreError` if anything else is still broken afterwards.
     """
     result, folder = Repaired(), open_folder(store).existing()
     with folder.lock(wait_s, mending=True):
-        # First what another machine or the object store has whole: nothing is rebuilt or lost for that.
+        # First fetch what another machine or the object store has intact: it need not be rebuilt or given up.
         result.done += folder.restore()
         kinds = {finding.kind for finding in findings_of(folder, deep=True, read=False)}
-        # After the findings, which may have fetched a whole file in place of a damaged one.
+        # After the findings, which may have fetched an intact file in place of a damaged one.
         base, loss = folder.read(), _Loss()
         whole = _after_lost_snapshots(base, loss)
         whole = _without_damage(whole, loss) if kinds & _TRUTH else whole
@@ -79,10 +79,10 @@ def repair(store: str | Path | StoreFolder, encode: Encode, wait_s: float = 0.0,
             kinds |= {"vectors", "keywords"}
         result.lost += loss.names
         result.done += _mend(base, whole, kinds, encode)
-        # Only after the commit: until then they are all that is left of what they held.
+        # Only after the commit: until then these files are all that is left of their content.
         folder.give_up(loss.files)
         folder.give_up_snapshots(loss.snapshots)
-    # Looked at anew: that each step went well does not say that the store is whole.
+    # Check again: even if each step succeeded, the store may still be damaged.
     left = [finding for finding in findings_of(folder, deep=True, read=False) if finding.kind != "past"]
     if left:
         raise StoreError("cannot be repaired from the files here: " + "; ".join(map(str, left)))
@@ -91,7 +91,7 @@ def repair(store: str | Path | StoreFolder, encode: Encode, wait_s: float = 0.0,
 
 @dataclass(slots=True)
 class _Loss:
-    """What the newest snapshot loses without its damaged files, these files, and the snapshots that cannot be read."""
+    """What the newest snapshot loses without its damaged files, those files, and the snapshots that cannot be read."""
 
     names: list[str] = field(default_factory=list)
     files: list[FileRef] = field(default_factory=list)
@@ -99,10 +99,10 @@ class _Loss:
 
 
 def _after_lost_snapshots(base: StoredSnapshot, loss: _Loss) -> StoredSnapshot:
-    """Return the content of the newest readable snapshot, numbered so that no number of a lost one is used again."""
+    """Return the newest readable snapshot, renumbered so that the number of a lost snapshot is not used again."""
     loss.snapshots += [number for number, _ in base.folder.remote_snapshot_faults(read=False)]
     loss.names += (f"snapshot {number}" for number in loss.snapshots)
-    # Readers and mirrors may know the lost number; another content under it would pass for the lost one.
+    # Readers and mirrors may know the lost number, and would take a new snapshot of that number for the lost one.
     newest = max(base.number, *loss.snapshots, 0)
     return base.changed(number=newest) if newest > base.number else base
 
@@ -119,7 +119,7 @@ def _without_damage(base: StoredSnapshot, loss: _Loss) -> StoredSnapshot:
     artifacts = before.artifacts | {kind: _without(pieces, packs) for kind, pieces in kept.items()}
     named = len(loss.names)
     whole = _without_textless(base.changed(tables=tables, artifacts=artifacts), loss)
-    if len(loss.names) == named:  # no document needs the packs, but one that was deleted may
+    if len(loss.names) == named:  # no present document needs the packs, but a deleted one may
         loss.names += (f"the texts or figures of deleted documents in {piece.file.path}" for piece in packs)
     return whole
 
@@ -133,13 +133,13 @@ def _without(pieces: Sequence[StoredFile], damaged: Collection[StoredFile]) -> t
 
 
 def _losses(broken: dict[str, list[StoredFile]]) -> Iterator[str]:
-    """Yield which rows are lost with the damaged files of each table; documents without chunks are named later."""
+    """Yield which rows are lost with the damaged files of each table; documents that lost chunks are named later."""
     yield from (f"the documents of {piece.file.path}" for piece in broken.get("documents", ()))
     yield from (f"the rows of {name}" for name, pieces in broken.items() if pieces and name not in OF_DOCUMENTS)
 
 
 def _without_textless(base: StoredSnapshot, loss: _Loss) -> StoredSnapshot:
-    """Return the snapshot without documents whose text or figures no pack holds or whose chunks do not match it."""
+    """Return the snapshot without documents whose text or figures are in no pack, or whose chunks are incomplete."""
     documents = read_table(base, "documents", ["document_id", "uri", "text_key", "chunks", "figures"])
     absent = Packs(base.packs("texts")).missing(documents.column("text_key").to_pylist())
     unseen = Packs(base.packs("figures")).missing(figure_keys(documents.column("figures")).to_pylist())
@@ -173,7 +173,7 @@ def _mend(base: StoredSnapshot, mended: StoredSnapshot, kinds: set[str], encode:
         yield f"committed snapshot {mended.number}"
     yield from _remove_unreadable(mended, kinds)
     if changed or kinds & {"current", *(kept.kind for kept in KEPT_ROWS)}:
-        # The tables may be as before, but current/ itself may have been what was damaged.
+        # The tables may be unchanged, but current/ itself may have been damaged.
         current_folder.publish(mended)
         yield f"current/ shows snapshot {mended.number}"
 
@@ -205,9 +205,9 @@ def _rebuild(mended: StoredSnapshot, kinds: set[str], encode: Encode) -> Generat
 
 
 def _recounted(mended: StoredSnapshot, chunks: pa.Table) -> StoredSnapshot:
-    """Return a snapshot with pending vectors without its damaged packs: what they held is pending, too.
+    """Return a snapshot with pending vectors without its damaged packs, whose vectors become pending, too.
 
-    The next ingest embeds it. A repair would take as long as the run that was interrupted.
+    The next ingest computes them: embedding here would take as long as the run that was interrupted.
     """
     packs = mended.snapshot.artifacts["embeddings"]
     whole = _without(packs, _damaged(mended.root, packs))
@@ -218,7 +218,7 @@ def _recounted(mended: StoredSnapshot, chunks: pa.Table) -> StoredSnapshot:
 
 
 def _commit(base: StoredSnapshot, mended: StoredSnapshot, kinds: set[str]) -> StoredSnapshot:
-    """Commit the mended snapshot as the next one."""
+    """Commit the repaired snapshot as the next one."""
     number, before = mended.number + 1, base.snapshot
     if "vectors" not in kinds:  # every snapshot needs its own tag, which keeps its version of the vectors
         same = vectors.update(base.root, before.vectors, before.space, (), (), vector_tag(number))
@@ -240,7 +240,7 @@ def _remove_unreadable(mended: StoredSnapshot, kinds: set[str]) -> Iterator[str]
 
 
 def _restore_embeddings(base: StoredSnapshot, chunks: pa.Table, encode: Encode) -> tuple[tuple[StoredFile, ...], int]:
-    """Return the undamaged packs and one of the re-encoded vectors, with the number of these."""
+    """Return the undamaged packs and a pack of the re-encoded vectors, with the number of re-encoded vectors."""
     root = base.root
     whole = tuple(piece for piece in base.snapshot.artifacts["embeddings"] if not fault(root, piece.file))
     packs = Packs([root / piece.file.path for piece in whole])
@@ -250,14 +250,14 @@ def _restore_embeddings(base: StoredSnapshot, chunks: pa.Table, encode: Encode) 
     first = {key: row for row, key in reversed([*enumerate(rows.column("embedding_key").to_pylist())])}
     if not first:
         return whole, 0
-    # Each vector once, however many chunks share the text.
+    # Encode each vector once, however many chunks share the text.
     table = pack_embeddings(list(first), _encoded(base, rows.take(pa.array(first.values())), encode))
     file = write_immutable(root, "artifacts/embeddings", ".parquet", lambda path: write_pack(path, table, "embeddings"))
     return (*whole, StoredFile(file, table.num_rows)), len(first)
 
 
 def _encoded(base: StoredSnapshot, rows: pa.Table, encode: Encode) -> npt.NDArray[np.float32]:
-    """Return the vectors of chunks, late vectors if the snapshot has these."""
+    """Return the vectors of chunks; late vectors if the snapshot uses them."""
     space = base.snapshot.space
     if space.late:
         encoder = load_encoder(space.model, space.revision, space.light)

@@ -1,6 +1,6 @@
 """Verify: compare the parts of the newest snapshot with each other, and report each difference with its remedy.
 
-It counts the words of every chunk's fields again from the tables, and compares the keyword index with that.
+A deep check also recounts the words of every chunk's fields from the tables, and compares the keyword index with them.
 """
 
 import os
@@ -50,13 +50,13 @@ from docmill.storage.snapshots.write.posting_rows import stored_rows
 from docmill.storage.snapshots.write.vector_rows import vector_rows
 
 _Part = tuple[pa.Array, npt.NDArray[np.uint64]]
-"""Ids of chunks, and for each, shape (chunks, 2 * fields), the lengths of its fields and the sums of their terms."""
+"""Ids of chunks, and an array (chunks, 2 * fields): the lengths of the fields, then the hash sums of their terms."""
 
 
 def miscounted(stored: StoredSnapshot) -> int:
-    """Return how many chunks have other words in a field than the keyword index counted there.
+    """Return how many chunks have a field whose words differ from those in the keyword index.
 
-    An index that the next ingest builds again is not compared, and neither is one that lacks chunks or has more.
+    Return 0 for an index that the next ingest rebuilds, and for one that lacks chunks or has too many.
     """
     state = stored.snapshot.keywords
     if state.outdated:
@@ -73,7 +73,7 @@ def miscounted(stored: StoredSnapshot) -> int:
 
 
 def _counted(postings: Postings, dead: npt.NDArray[np.int32]) -> _Part:
-    """Return what the living chunks of postings have, in numbers that do not depend on the order of rows and terms."""
+    """Return the field lengths and term sums of the live chunks; they do not depend on the order of rows and terms."""
     hashes = np.fromiter((crc32(term.as_py().encode()) for term in postings.terms), np.uint64, len(postings.terms))
     of_posting = np.repeat(hashes, np.diff(postings.starts))
     lengths = np.stack([postings.lengths_of(field) for field in range(len(FIELDS))]).astype(np.uint64)
@@ -88,7 +88,7 @@ def _counted(postings: Postings, dead: npt.NDArray[np.int32]) -> _Part:
 
 
 def _together(parts: Sequence[_Part]) -> _Part:
-    """Return the chunks of all parts in the order of their ids."""
+    """Join parts, with the chunks in the order of their ids."""
     if not parts:
         return pa.array([], pa.string()), np.zeros((0, 2 * len(FIELDS)), np.uint64)
     ids = pa.concat_arrays([part for part, _ in parts])
@@ -101,11 +101,11 @@ Span = tuple[int, int, str]
 """Start and end of a chunk in the text of its document, and the chunk's own text."""
 
 _DOCUMENTS_AT_ONCE = 256
-"""Texts in memory at a time. With fewer, row groups of packs are read more than once; with more, memory grows by one
-text each, and a text may be a whole book."""
+"""Texts in memory at a time. With fewer, row groups of packs are read more than once. Each text more takes memory, and
+a text may be a whole book."""
 _LOOKS, _LOOK_S = 30, 0.1
-"""Number of looks at `current/` and seconds between them before it counts as outdated. A writer shows its commit within
-these 3 s. Fewer looks would report a store that is merely being written."""
+"""How often, and seconds apart, `current/` is looked at before it counts as outdated. A writer shows its commit within
+these 3 s. With fewer looks, a store that is merely being written would be reported."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,9 +113,8 @@ class Finding:
     """A difference.
 
     `kind` is tables, texts, embeddings, space, vectors, keywords, current, evaluations, judgements, queries, learned,
-    snapshot or past.
-    `snapshot` is a newest snapshot whose own file is damaged; `past` concerns files that the newest snapshot does not
-    need, and an erasure that is not finished. `mend` says what to do.
+    snapshot or past. The kind `snapshot` means that the newest snapshot's own file is damaged. `past` concerns files
+    that the newest snapshot does not need, and unfinished erasures. `mend` says what to do.
     """
 
     kind: str
@@ -130,15 +129,15 @@ class Finding:
 def verify(store: str | Path | StoreFolder, deep: bool = False) -> list[Finding]:
     """Return the faults of the newest snapshot; an empty list means that all parts agree.
 
-    The files of older snapshots are checked for presence. `deep` also compares the content hash of every file and of
-    every object, every vector key with its text, every vector of the index with the computed one, and the counts of the
-    keyword index with the words of every chunk. Other processes may write meanwhile, because the snapshot is held.
+    The files of older snapshots are only checked for presence. `deep` also compares the content hash of every file and
+    object, every vector key with its text, every vector of the index with the one in the packs, and the counts of the
+    keyword index with the words of every chunk. The snapshot is held, so other processes may write meanwhile.
     """
     return findings_of(open_folder(store), deep, deep)
 
 
 def findings_of(folder: StoreFolder, deep: bool, read: bool) -> list[Finding]:
-    """Return what `verify` does; without `read`, the content of objects is not compared if a mirror has their files."""
+    """Return the findings of `verify`. Without `read`, objects whose files are on the mirror are not downloaded."""
     folder.refresh()  # another machine may have removed snapshots that a mirror still lists
     lost = folder.remote_snapshot_faults(read)
     newest = max(snapshots.numbers(folder.root), default=0)
@@ -146,7 +145,7 @@ def findings_of(folder: StoreFolder, deep: bool, read: bool) -> list[Finding]:
     found = [Finding("snapshot" if number >= newest else "past", said, mend) for number, said in lost]
     if found and not newest:
         return found
-    snapshot, handle = hold(folder.root, None, folder.name)  # as it is here, even if not all of it was fetched
+    snapshot, handle = hold(folder.root, None, folder.name)  # as it is on this machine, even if not fully fetched
     try:
         return found + _findings(StoredSnapshot(folder, snapshot), deep, read) + [*_unfinished_erasure(folder)]
     finally:
@@ -163,7 +162,7 @@ def _findings(stored: StoredSnapshot, deep: bool, read: bool) -> list[Finding]:
     far = stored.folder.remote_faults(stored.snapshot, deep, read)
     findings = [Finding(kind, said, _repair(stored)) for kind, said in far]
     findings += _check_files(stored, deep)
-    # Damaged files of the keyword index are not opened: they would be mapped, and reading them could end the process.
+    # Damaged files of the keyword index are not opened: they would be memory-mapped, and reading could crash.
     damaged = {finding.kind for finding in findings} & {"keywords"}
     checks = _CHECKS | (_DEEP_CHECKS if deep else {})
     for kind in [kind for kind in checks if _PARTS.get(kind, kind) not in damaged]:
@@ -174,7 +173,7 @@ def _findings(stored: StoredSnapshot, deep: bool, read: bool) -> list[Finding]:
 
 
 def _checked(stored: StoredSnapshot, kind: str, check: Check) -> Iterator[Finding]:
-    """Yield the findings of a check; a check that fails to run is a finding, too."""
+    """Yield the findings of a check; if the check itself fails, that is a finding, too."""
     try:
         yield from check(stored)
     except (StoreError, OSError, pa.ArrowException, ValueError, KeyError) as error:
@@ -231,7 +230,7 @@ def _check_texts(stored: StoredSnapshot) -> Iterator[Finding]:
 
 
 def _check_figures(stored: StoredSnapshot) -> Iterator[Finding]:
-    """Compare the pictures that documents name with those that packs hold."""
+    """Check that the pictures that documents name are in the packs."""
     documents = read_table(stored, "documents", ["uri", "figures"])
     absent = Packs(stored.packs("figures")).missing(figure_keys(documents.column("figures")).to_pylist())
     for row in documents.to_pylist() if absent else ():
@@ -240,7 +239,7 @@ def _check_figures(stored: StoredSnapshot) -> Iterator[Finding]:
 
 
 def _spans(stored: StoredSnapshot) -> dict[str, list[Span]]:
-    """Return the chunks of each document: start, end and text."""
+    """Return the chunks of each document, by document id."""
     chunks = read_table(stored, "chunks", ["document_id", "start_char", "end_char", "text"])
     spans: dict[str, list[Span]] = {}
     for key, start, end, text in zip(*(column.to_pylist() for column in chunks.columns), strict=True):
@@ -249,7 +248,7 @@ def _spans(stored: StoredSnapshot) -> dict[str, list[Span]]:
 
 
 def _check_spans(stored: StoredSnapshot, uri: str, text: str, spans: list[Span]) -> Iterator[Finding]:
-    """Yield the first chunk of a document whose text is not at its span: one is enough to report."""
+    """Report the first chunk of a document whose text differs from its span; one is enough."""
     for start, end, chunk in spans:
         if text[start:end] != chunk:
             yield Finding("texts", f"{uri}[{start}:{end}] is not the text of its chunk", _mend(stored, "texts"))
@@ -265,7 +264,7 @@ def _check_embeddings(stored: StoredSnapshot) -> Iterator[Finding]:
         return
     expected = stored.snapshot.pending.chunks if stored.snapshot.pending else 0
     found = waiting_in(stored).num_rows
-    # Fewer would never be embedded, because a run goes by this number; more would look like a finished store.
+    # A run relies on this number: if it is too low, chunks are never embedded.
     if found != expected:
         said = f"{found} chunks wait for their vectors, not {expected}"
         yield Finding("embeddings", said, _mend(stored, "embeddings"))
@@ -331,14 +330,14 @@ def _check_keywords(stored: StoredSnapshot) -> Iterator[Finding]:
 
 
 def _check_fields(stored: StoredSnapshot) -> Iterator[Finding]:
-    """Compare what the keyword index counts in the fields of every chunk with the chunk's row."""
+    """Compare the word counts of the keyword index with the fields of every chunk's row."""
     if wrong := miscounted(stored):
         said = f"{wrong} chunks have other words than the index counted"
         yield Finding("keywords", said, _mend(stored, "keywords"))
 
 
 def _compare(stored: StoredSnapshot, kind: str, chunks: pa.ChunkedArray, indexed: pa.Array) -> Iterator[Finding]:
-    """Compare the ids of an index with the expected ids: each chunk's id once for each of its vectors."""
+    """Compare the ids in an index with the expected ids, which repeat a chunk's id for each of its vectors."""
     wanted, here = Counter(chunks.to_pylist()), Counter(indexed.to_pylist())
     if more := len([key for key in here if 0 < wanted[key] < here[key]]):
         yield Finding(kind, f"{more} chunks are indexed twice", _mend(stored, kind))
@@ -381,4 +380,4 @@ _DEEP_CHECKS: dict[str, Check] = {
     "fields": _check_fields,
 }
 _PARTS = {"values": "vectors", "fields": "keywords"}
-"""The part of the store that a check with another name is about."""
+"""The part of the store that a check concerns, if the check has another name."""

@@ -1,4 +1,4 @@
-"""Verify older: report damage outside the newest snapshot, in older snapshots, candidate snapshots, tags and files."""
+"""Verify older: report damage in older snapshots, in candidate snapshots, in tags, and in files that only they need."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,9 +13,9 @@ _MEND = "restore it from a copy of the store; only older snapshots need it, and 
 
 
 def faults(newest: StoredSnapshot, deep: bool, read: bool) -> Iterator[tuple[str, str]]:
-    """Yield each fault and its remedy, which is "" if a repair mends it.
+    """Yield each fault and its remedy, which is "" if `docmill repair` fixes it.
 
-    `deep` also reads the files, `read` the objects of files that are here.
+    `deep` also reads the files. `read` also reads the objects of files that are on this machine.
     """
     root = newest.root
     lost = [snapshots.path_of(root, number) for number in snapshots.damaged(root)]
@@ -32,12 +32,12 @@ def faults(newest: StoredSnapshot, deep: bool, read: bool) -> Iterator[tuple[str
 
 
 def damaged_postings(newest: StoredSnapshot) -> list[FileRef]:
-    """Return damaged files of the keyword indexes of older snapshots; their searches rebuild these."""
+    """Return damaged keyword index files of older snapshots; a search of such a snapshot rebuilds them."""
     return [file for file, _ in _damaged(newest, deep=True) if _holds_postings(file)]
 
 
 def _damaged(newest: StoredSnapshot, deep: bool) -> Iterator[tuple[FileRef, str]]:
-    """Yield damaged files of older snapshots with their faults, without files that nobody needs."""
+    """Yield the damaged files of older snapshots with their faults."""
     root, files = newest.root, _files(newest)
     absent = _absent(newest, [file for file in files if not (root / file.path).exists()])
     for file in files:
@@ -46,14 +46,14 @@ def _damaged(newest: StoredSnapshot, deep: bool) -> Iterator[tuple[FileRef, str]
 
 
 def _absent(newest: StoredSnapshot, missing: list[FileRef]) -> set[FileRef]:
-    """Return the missing files that are no fault: searches rebuild postings, and a mirror fetches what it lacks."""
+    """Return the files whose absence is no fault: searches rebuild postings, and a mirror fetches what it lacks."""
     far = newest.folder.remote_faults_of(missing, read=False)
     lost = set(missing if far is None else far)
     return {file for file in missing if _holds_postings(file) or file not in lost}
 
 
 def _damaged_objects(newest: StoredSnapshot, read: bool) -> Iterator[str]:
-    """Yield the faults of objects of older snapshots; without `read`, of those whose files are here."""
+    """Yield the faults of objects of older snapshots; without `read`, only of those whose files are on this machine."""
     files = _files(newest)
     missing = [file for file in files if not (newest.root / file.path).exists()]
     skipped = set(missing) - (_absent(newest, missing) if read else set())
@@ -63,13 +63,13 @@ def _damaged_objects(newest: StoredSnapshot, read: bool) -> Iterator[str]:
 
 
 def _named(said: str, states: list[Path]) -> Iterator[str]:
-    """Yield a fault with the snapshots concerned if one of them still exists: others may remove them meanwhile."""
+    """Yield a fault with the snapshots concerned, if any still exists: another process may have removed them."""
     if any(map(Path.exists, states)):
         yield f"{said}, named by {', '.join(path.stem for path in states)}"
 
 
 def _files(newest: StoredSnapshot) -> dict[FileRef, list[Path]]:
-    """Return the files that only other snapshots name, with the files of these snapshots."""
+    """Return the files that only other snapshots name, and for each the files of those snapshots."""
     root, own = newest.root, {file for _, file in named_files(newest.snapshot)}
     states = [(snapshots.path_of(root, state.number), state) for state in snapshots.each(root)]
     states += [(snapshots.candidate_path(root, name), state) for name, state in snapshots.held_back(root).items()]

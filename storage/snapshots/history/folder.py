@@ -23,13 +23,13 @@ from docmill.storage.snapshots.history.snapshots import Snapshot, StoredFile
 
 @dataclass(frozen=True)
 class StoreFolder:
-    """The folder of a store without an object store behind it: many methods below have nothing to do."""
+    """The folder of a store without an object store, so many methods below do nothing."""
 
     root: Path
     always_shows_newest: ClassVar[bool] = True
     """Whether `current/` must show the newest snapshot; a mirror without a writer has no `current/`."""
     next_writer_is_here: ClassVar[bool] = True
-    """Whether every writer finds what the last one left in the folder; in a mirror, only what this machine left."""
+    """Whether the next writer uses this folder too. In a mirror, it may be on another machine."""
 
     @property
     def name(self) -> str:
@@ -38,17 +38,17 @@ class StoreFolder:
 
     @property
     def facts(self) -> Path:
-        """The folder of what runs have noted besides the snapshots, such as the places of the sources' files."""
+        """The folder where runs keep notes besides snapshots, such as where the files of the sources are."""
         return self.root
 
     @property
     def whole(self) -> "StoredSnapshot | None":
-        """The snapshot of another folder of which this one holds what some principals may see."""
+        """The complete snapshot, if this folder only has the part of it that some principals may see; else None."""
         return None
 
     @property
     def beside(self) -> "StoreFolder":
-        """The folder that keeps what people have judged and asked."""
+        """The folder that keeps judgements and logged queries."""
         return self
 
     def existing(self) -> Self:
@@ -66,22 +66,23 @@ class StoreFolder:
 
     @contextmanager
     def lock(self, wait_s: float = 0.0, mending: bool = False) -> Iterator[None]:
-        """Hold the store for writing, with its list of snapshots up to date.
+        """Lock the store for writing, and bring its list of snapshots up to date.
 
-        Raises `Locked` if another writer holds it for more than `wait_s` seconds, `Transient` if the disk is full, and
-        `StoreError` if the newest snapshot cannot be read from an object store, unless the caller is `mending` it.
+        Raises `Locked` if another writer holds the lock for more than `wait_s` seconds, `Transient` if the disk is
+        full, and `StoreError` if the newest snapshot cannot be read from an object store, unless the caller is
+        `mending` it.
         """
-        # One deadline for both locks: a caller says how long it waits for the store, not for each of them.
+        # One deadline for both locks: `wait_s` is the total waiting time.
         deadline = time.monotonic() + wait_s
         with explain_full_disk(self.root), locked(self.root, self.name, deadline), self._leased(deadline, mending):
             yield
 
     def _leased(self, deadline: float, mending: bool) -> AbstractContextManager[None]:
-        """Keep out writers on other machines, of which a folder has none; wait until `deadline` (monotonic clock)."""
+        """Keep out writers on other machines; a plain folder has none. Wait until `deadline` (monotonic clock)."""
         return nullcontext()
 
     def hold(self, at: int | str | None) -> tuple["StoredSnapshot", int]:
-        """Return a searchable snapshot, the newest or the one at `at`, and the open file that holds it."""
+        """Return a searchable snapshot, the newest or the one at `at`, and the open file whose lock protects it."""
         snapshot, handle = hold(self.root, at, self.name)
         return StoredSnapshot(self, snapshot), handle
 
@@ -94,11 +95,11 @@ class StoreFolder:
 
     @property
     def synced(self) -> datetime | None:
-        """When this folder was last in step with an object store, or None without one."""
+        """When this folder was last in sync with its object store, or None without one."""
         return None
 
     def ensure(self, files: Sequence[FileRef]) -> None:
-        """Make files of a snapshot available here; the caller holds the snapshot."""
+        """Make files of a snapshot available on this machine; the caller holds the snapshot."""
 
     def complete(self, others: Iterable[Snapshot] = (), tables_of: Iterable[Snapshot] = ()) -> None:
         """Make available all files of the newest snapshot and of `others`, and the tables of `tables_of`."""
@@ -108,9 +109,9 @@ class StoreFolder:
 
         Raises if another writer has committed this number first.
         """
-        # Once the snapshot has its name, readers trust every file that it names; a power cut must not take one back.
+        # Once the snapshot has its name, readers trust every file that it names; a power cut must not undo a write.
         settle()
-        # The lock should keep others out; but not every network file system keeps its promise, so the name decides.
+        # The lock should keep others out, but some network file systems do not honour locks, so the name decides.
         if not put_if_absent(snapshots.path_of(self.root, snapshot.number), snapshots.encode(snapshot)):
             raise StoreError(f"snapshot {snapshot.number} was committed by another writer; run again")
 
@@ -119,40 +120,40 @@ class StoreFolder:
         return [number for number in numbers if forget(snapshots.path_of(self.root, number))]
 
     def collect(self, grace_hours: float) -> int:
-        """Remove the objects that no snapshot names and return their bytes.
+        """Remove the objects that no snapshot names, and return the bytes freed.
 
         Objects younger than `grace_hours` stay. The caller holds the lock.
         """
         return 0
 
     def share_candidate(self, name: str, snapshot: Snapshot) -> Snapshot:
-        """Share a candidate snapshot with other machines; return it as they see it."""
+        """Share a candidate snapshot with other machines; return the version that was shared."""
         return snapshot
 
     def share_tag(self, name: str, data: bytes) -> None:
         """Share a tag with other machines."""
 
     def unshare(self, folder: str, name: str) -> None:
-        """Remove a shared tag or candidate snapshot; `folder` is the folder of its kind."""
+        """Remove a shared tag or candidate snapshot; `folder` is the folder of tags or of candidates."""
 
     def share(self, folder: str, path: Path) -> None:
-        """Share a file that no snapshot names, and replace the shared file of the same name."""
+        """Share a file that no snapshot names; it replaces a shared file of the same name."""
 
     def share_own(self, folder: str, path: Path) -> None:
-        """Share a file that this machine alone writes, and replace the shared file of the same name."""
+        """Share a file that only this machine writes; it replaces the shared file of the same name."""
 
     def unshare_files(self, folder: str, names: Iterable[str]) -> None:
         """Remove shared files, given their names without ending."""
 
     def level(self, folder: str, own: str) -> None:
-        """Exchange files with other machines: fetch those of `folder` into `own`, share those that only `own` has."""
+        """Exchange files with other machines: fetch shared files into `own`, and share those that only `own` has."""
 
     def remote_faults(self, snapshot: Snapshot, deep: bool, read: bool) -> Iterator[tuple[str, str]]:
         """Yield the faults of a snapshot's objects, each as its kind and a message; `read` compares their content."""
         yield from ()
 
     def remote_faults_of(self, files: Iterable[FileRef], read: bool) -> dict[FileRef, str] | None:
-        """Return what is wrong with the objects of files, or None without an object store."""
+        """Return the faults of the objects of files, by file, or None without an object store."""
         return None
 
     def remote_snapshot_faults(self, read: bool) -> list[tuple[int, str]]:
@@ -163,16 +164,19 @@ class StoreFolder:
         """Set damaged snapshots of the object store aside; the caller holds the lock."""
 
     def restore(self) -> list[str]:
-        """Exchange whole files between folder and object store; return what was done, one line each."""
+        """Replace damaged or missing files with intact copies between folder and object store.
+
+        Returns what was done, one line each.
+        """
         return []
 
     def give_up(self, files: Iterable[FileRef]) -> None:
-        """Set damaged files aside, so that a new file may take the name; the caller holds the lock."""
+        """Set damaged files aside, so that new files can take their names; the caller holds the lock."""
         for file in files:
             quarantine.move(self.root, file.path)
 
     def set_aside(self) -> list[SetAside]:
-        """Return what repairs have set aside."""
+        """Return the files and objects that repairs have set aside."""
         return quarantine.listing(self.root)
 
     def expire_aside(self, days: float) -> None:
@@ -210,7 +214,7 @@ class StoredSnapshot:
         return [self.root / piece.file.path for piece in self.snapshot.artifacts.get(kind, ())]
 
     def ensure_packs(self, kind: str) -> list[Path]:
-        """Return the packs of a kind after making all of them available here."""
+        """Return the packs of a kind after making all of them available on this machine."""
         self.folder.ensure([piece.file for piece in self.snapshot.artifacts.get(kind, ())])
         return self.packs(kind)
 

@@ -1,4 +1,4 @@
-"""Garbage: the files that no snapshot names, such as those of a writer that died, and their removal."""
+"""Garbage: find and remove the files that no snapshot names, such as those of a writer that died."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -32,7 +32,7 @@ def sweep(root: Path) -> int:
     """
     states = snapshots.needed(root)
     known = snapshots.all_known(root)
-    # A damaged snapshot may be mended from a copy, and then needs files that look unnamed now.
+    # A damaged snapshot may be restored from a copy, and then needs files that seem unnamed now.
     found = garbage(root, states) if known else []
     found += [path for folder in (root, *map(root.joinpath, _OTHERS)) for path in folder.glob(f"{TEMPORARY}*")]
     for path in found:
@@ -41,7 +41,7 @@ def sweep(root: Path) -> int:
 
 
 def garbage(root: Path, kept: Sequence[Snapshot]) -> list[Path]:
-    """Return the files that none of the snapshots names, and no commit on top of them may take."""
+    """Return the files that no snapshot in `kept` names and that no next commit may take over."""
     named = {root / file.path for snapshot in kept for _, file in named_files(snapshot)}
     named |= {root / file.path for file in waiting_files(root, [snapshot.keywords for snapshot in kept])}
     return [path for folder in _FOLDERS for path in _files(root / folder) if path not in named]

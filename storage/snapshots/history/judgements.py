@@ -1,8 +1,8 @@
 """Judgements: what people said about the answers to their queries, stored next to the snapshots.
 
-Each judgement is one small Parquet file in `judgements/`, named by its content, which is written once: several machines
-judge at the same time, while another one commits. Whoever judges the same again adds a file, and the newest counts. A
-judgement quotes its passage, so that it is found again after a document was edited, renamed or split otherwise.
+Each judgement is one small Parquet file in `judgements/`, written once and named by its content, because several
+machines may judge while another one commits. Judging the same passage again adds a file, and the newest counts. A
+judgement quotes its passage, so that it can be found again after a document was edited, renamed or split differently.
 """
 
 from collections.abc import Collection
@@ -24,10 +24,10 @@ FOLDER = "judgements"
 Verdict = Literal["right", "wrong", "answer", "absent", "withdrawn", "erased"]
 VERDICTS: tuple[str, ...] = get_args(Verdict)
 _GONE = ("withdrawn", "erased")
-"""Verdicts that take a judgement back: its files stay, or another mirror would bring an older one again."""
+"""Verdicts that take a judgement back. Its files stay; otherwise another mirror would bring back an older judgement."""
 MOST = row_files.MOST_FILES
-"""Judgements of a store, withdrawn ones included: ten people who judge 2,000 hits each. Reading so many files takes
-12 s of CPU, once for each process."""
+"""The most judgements in a store, including withdrawn ones: enough for ten people to judge 2,000 hits each. Reading so
+many files takes 12 s of CPU, once per process."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,12 +69,12 @@ FILES = row_files.RowFiles("judgements", Judgement, **dict.fromkeys(_NUMBERS, pa
 
 
 def now() -> str:
-    """Return the time of a judgement: the microseconds tell two of one person apart."""
+    """Return the time of a judgement, in microseconds so that two by the same person differ."""
     return datetime.now(UTC).isoformat("T", "microseconds")
 
 
 def same_query(query: str) -> str:
-    """Return what is equal for queries that differ in case or white space only."""
+    """Return a form of a query that is equal for queries that differ only in case or white space."""
     return flat(query).casefold()
 
 
@@ -86,7 +86,7 @@ def id_of(query: str, by: str, uri: str, quotation: str) -> str:
 def keep(folder: StoreFolder, judgement: Judgement) -> None:
     """Store a judgement and share it with all machines; it replaces an earlier one of the same id.
 
-    Raises `QueryError` if the store has as many judgements as it takes.
+    Raises `QueryError` if the store already has as many judgements as it may have.
     """
     path = folder.root / FOLDER / f"{key_of('judgement file', asdict(judgement))}.parquet"
     if len(FILES.paths(folder.root)) >= MOST:
@@ -108,7 +108,7 @@ def withdraw(folder: StoreFolder, own: Judgement) -> None:
 def forget(folder: StoreFolder, uris: Collection[str], hashes: Collection[str], texts: Collection[str]) -> int:
     """Blank the judgements about some documents, given their uris, content hashes and texts; return their number.
 
-    A file stays under its name without words: of a file that is missing here, another mirror would share its copy.
+    The file stays under its name, without text: if it were removed here, another mirror would share its copy again.
     """
     gone = 0
     for path in FILES.paths(folder.root):
@@ -128,12 +128,12 @@ def _is_of(judgement: Judgement, texts: Collection[str]) -> bool:
 
 
 def read(root: Path) -> list[Judgement]:
-    """Return the judgements that count, oldest first: the newest of each id, without withdrawn and damaged ones."""
+    """Return the valid judgements, oldest first: the newest of each id, without withdrawn and damaged ones."""
     found = (own for path in FILES.paths(root) for own in FILES.rows_in(path) or ())
     newest = {one.judgement_id: one for one in sorted(found, key=lambda one: (one.created, one.verdict))}
     return sorted((one for one in newest.values() if one.verdict not in _GONE), key=lambda one: one.created)
 
 
 def table(root: Path) -> pa.Table:
-    """Return the judgements that count, as rows."""
+    """Return the valid judgements, as rows."""
     return FILES.as_table(read(root))

@@ -1,4 +1,4 @@
-"""Kept rows: the folders of row files next to the snapshots, which `verify` looks at and `repair` mends."""
+"""Kept rows: the folders of row files next to the snapshots, which `verify` checks and `repair` repairs."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -8,9 +8,9 @@ from docmill.storage.snapshots.history import judgements, learned_settings, meas
 
 
 class KeptRows(NamedTuple):
-    """A folder of row files: the kind of its findings, what one file is, what to do without it, and the damaged ones.
+    """A folder of row files: the kind of its findings, what a file contains, the remedy for its loss, damaged files.
 
-    A damaged file is set aside, not removed: nothing can make its rows again.
+    A damaged file is set aside, not removed, because its rows cannot be rebuilt.
     """
 
     kind: str

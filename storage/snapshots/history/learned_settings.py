@@ -1,7 +1,7 @@
 """Learned settings: what nightly learning decided, with its evidence, stored next to the snapshots.
 
-Each decision is one small Parquet file in `learned/`, which is written once. A later row of the same id replaces it, as
-when a person takes a change back.
+Each decision is one small Parquet file in `learned/`, which is written once. A later row of the same id replaces it,
+for example when a person takes a change back.
 """
 
 from dataclasses import asdict, dataclass
@@ -19,7 +19,7 @@ FOLDER = "learned"
 
 @dataclass(frozen=True, slots=True)
 class LearnedChange:
-    """What learning decided about a setting that half of the judged queries preferred.
+    """What learning decided about a setting that half of the judged queries proposed.
 
     Attributes:
         change_id: The id.
@@ -29,11 +29,11 @@ class LearnedChange:
         what: What was preferred, such as `weight 0.6`.
         before: The setting before, as TOML; "" if the file had none.
         after: The setting that was preferred, as TOML; "" if it was kept.
-        questions: The judged queries that decided; others chose the setting.
-        gain: The gain over these in the measure, such as nDCG@10.
+        questions: The number of judged queries that decided; the others chose the setting.
+        gain: The gain in the measure, such as nDCG@10, over these queries.
         low: The lower end of its 95 % interval.
-        high: The upper end of it.
-        wanted: About how many more judged queries would decide, or None.
+        high: The upper end of its 95 % interval.
+        wanted: About how many more judged queries are needed for a decision, or None.
         snapshot: The snapshot whose documents were tried.
         judged: Equal for equal sets of judged queries.
         evidence: The trials and their means, as JSON.
@@ -62,7 +62,7 @@ FILES = row_files.RowFiles("learned", LearnedChange, **_KINDS)
 
 
 def now() -> str:
-    """Return the time of a decision: the microseconds tell two of one night apart."""
+    """Return the time of a decision, in microseconds so that two of the same night differ."""
     return datetime.now(UTC).isoformat("T", "microseconds")
 
 
@@ -73,7 +73,7 @@ def keep(folder: StoreFolder, change: LearnedChange) -> None:
 
 
 def read(root: Path) -> list[LearnedChange]:
-    """Return the decisions, oldest first: the newest row of each id, at the place of its first."""
+    """Return the decisions, oldest first: the newest row of each id, at the place of the id's first row."""
     for path in FILES.damaged(root):
         row_files.LOG.warning("%s, a learned setting, cannot be read", path)
     found = (one for path in FILES.paths(root) for one in FILES.rows_in(path) or ())

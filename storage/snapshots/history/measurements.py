@@ -2,7 +2,7 @@
 
 Each evaluation writes one small Parquet file in `evaluations/`, named by what was measured, so that a repeated
 evaluation replaces it. `docmill sql` and `views.sql` show the files as the view `evaluations`. The first row of a file
-also holds what became of each question, which they show as the view `asked_questions`.
+also has the outcome of each question, which they show as the view `asked_questions`.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -27,11 +27,11 @@ FOLDER = "evaluations"
 class EvaluationRow:
     """One measure of one snapshot, or of a candidate snapshot, which has the number 0.
 
-    `state` is equal for snapshots of equal chunks and vectors. `kind` is the kind of evaluation, such as questions or
-    chunks; `subject` names the file of the questions and `subject_hash` is the hash of its content. `settings` is JSON.
-    `low` and `high` are the bounds of the 95 % interval of `value`, and `count` is the number of items that `value`
-    averages. `items` are their names and `item_values` their values, if these were kept. `asking` is equal for the
-    measures of the same searches, and names their questions in `asked_questions`; it is empty if these were not kept.
+    `state` is equal for snapshots with equal chunks and vectors. `kind` is the kind of evaluation, such as questions or
+    chunks. `subject` names the file of the questions, and `subject_hash` is the hash of its content. `settings` is
+    JSON. `low` and `high` are the bounds of the 95 % interval of `value`, and `count` is the number of items that
+    `value` averages. `items` are their names and `item_values` their values, if they were kept. `asking` is equal for
+    measures of the same searches and names their questions in `asked_questions`; it is empty if these were not kept.
     """
 
     evaluation_id: str
@@ -55,10 +55,10 @@ class EvaluationRow:
 
 @dataclass(frozen=True, slots=True)
 class ExpectedAnswer:
-    """An answer that a question names, and where it is: in the hit that gave it, else where it is quoted.
+    """An expected answer of a question, and where it is: in the hit that gave it, or else where it is quoted.
 
-    `document` and `quotation` are as the question has them. `uri` is empty, and the span None, where that is unknown.
-    `rank` is that of the hit, counted from 1 in documents or passages; None if no hit gave the answer.
+    `document` and `quotation` are as the question states them. If the place is unknown, `uri` is empty and the span is
+    None. `rank` is the rank of the hit, counted from 1 in documents or passages, or None if no hit gave the answer.
     """
 
     document: str
@@ -81,7 +81,7 @@ class FirstHit:
 
 @dataclass(frozen=True, slots=True)
 class AskedQuestion:
-    """What became of a question: the rank of its first answer, None if it was not found, the answers, first hits."""
+    """The outcome of a question: the rank of its first answer (None if not found), its answers, and the first hits."""
 
     question: str
     text: str
@@ -103,19 +103,19 @@ def _struct(kind: type[Any], **lists: pa.DataType) -> pa.StructType:
 
 _ASKED = _struct(AskedQuestion, answers=pa.list_(_struct(ExpectedAnswer)), hits=pa.list_(_struct(FirstHit)))
 ASKED_AT = ("created", "snapshot", "candidate", "subject", "subject_hash", "settings", "asking")
-"""The columns of an evaluation that its questions have, too."""
+"""The columns that the rows of questions share with the rows of their evaluation."""
 QUESTIONS = pa.schema([*(EVALUATIONS.field(name) for name in ASKED_AT), *_ASKED])
 STORED = EVALUATIONS.append(pa.field("asked", pa.list_(_ASKED)))
 
 
 def state_of(snapshot: Snapshot) -> str:
-    """Return the key of everything in a snapshot that a search reads, without the sources of its rows."""
+    """Return a key of everything in a snapshot that a search reads."""
     pieces = sorted(piece.file.hash for piece in snapshot.tables.get("chunks", ()))
     return key_of("state", pieces, snapshot.space.id, snapshot.keywords.analyser, snapshot.keywords.language)
 
 
 def keep(folder: StoreFolder, rows: Sequence[EvaluationRow], asked: Sequence[AskedQuestion] = ()) -> None:
-    """Store the rows of the same searches, with their questions, and share them with all machines.
+    """Store the rows of an evaluation with its questions, and share them with all machines.
 
     They replace rows that were stored together under the same ids.
     """
@@ -128,7 +128,7 @@ def keep(folder: StoreFolder, rows: Sequence[EvaluationRow], asked: Sequence[Ask
 
 
 def forget_questions(folder: StoreFolder, uris: Collection[str]) -> int:
-    """Remove the kept questions whose answers or hits are of some documents; return their number. Measures stay."""
+    """Remove kept questions with answers or hits in some documents, and return their number. Measures stay."""
     gone = 0
     for path in _files(folder.root):
         table = _read(path, STORED)
@@ -152,7 +152,7 @@ def read(root: Path) -> pa.Table:
     """Return all rows, oldest first, without those of damaged files."""
     tables = [table for file in _files(root) if (table := _read(file)) is not None]
     found = pa.concat_tables([EVALUATIONS.empty_table(), *tables]).sort_by([("created", "ascending")])
-    # An older docmill wrote no such column.
+    # An older docmill did not write this column.
     return found.set_column(len(EVALUATIONS) - 1, "asking", pc.fill_null(found.column("asking"), ""))
 
 

@@ -1,4 +1,4 @@
-"""Probed models: compare the model of a run with what the snapshots of a store know of it."""
+"""Probed models: detect that the model of a run differs from the one that made the vectors of a store."""
 
 from collections.abc import Iterator
 from contextlib import suppress
@@ -13,10 +13,10 @@ from docmill.storage.snapshots.history.folder import StoredSnapshot
 
 
 def probe_model(root: Path, space: EmbeddingSpace, payer: Payer | None = None) -> EmbeddingSpace:
-    """Return the space with the probe of a model by API, for which its server is asked; other spaces as they are.
+    """Return the space with a fresh probe of its API model, which asks the server; return other spaces as they are.
 
     Raises:
-        StoreError: The model has changed since a snapshot got its vectors: the newest that has any of this space.
+        StoreError: The model has changed since the newest snapshot with a probe of this space.
     """
     if not is_api(space.model):
         return space
@@ -27,14 +27,14 @@ def probe_model(root: Path, space: EmbeddingSpace, payer: Payer | None = None) -
 
 def _known(root: Path, space: EmbeddingSpace) -> Iterator[str]:
     for number in reversed(snapshots.numbers(root)):
-        with suppress(StoreError):  # a damaged one is told elsewhere
+        with suppress(StoreError):  # damage is reported elsewhere
             found = snapshots.read(root, number).space
             if found.id == space.id and found.probe:
                 yield found.probe
 
 
 def check_space(base: StoredSnapshot | None, space: EmbeddingSpace) -> None:
-    """Raise if the vectors of a run would be of another embedding space than those of the store."""
+    """Raise `StoreError` if the vectors of a run would be in another embedding space than those of the store."""
     if base is not None and base.snapshot.space.id != space.id:
         raise StoreError(
             f"the store holds vectors of {_name(base.snapshot.space)}, the settings name {_name(space)}; "

@@ -1,6 +1,7 @@
-"""Quarantine: the damaged files that a repair has set aside, so that nothing is deleted that cannot be rebuilt.
+"""Quarantine: damaged files that a repair has set aside, because they cannot be rebuilt.
 
-They lie below `aside/` under their old names. A vacuum removes them after the time that deleted documents are kept.
+They are below `aside/` under their old names. A vacuum removes them once they are as old as the oldest deleted
+documents that can still be restored.
 """
 
 import os
@@ -18,7 +19,7 @@ FOLDER = "aside"
 class SetAside:
     """A damaged file or object under its old name `path`, its size in `bytes`, and when it was set aside.
 
-    A size of 0 stands for an object that was missing.
+    A size of 0 means that the object was missing.
     """
 
     path: str
@@ -30,7 +31,7 @@ class SetAside:
 
 
 def move(root: Path, path: str) -> None:
-    """Move a file of the store below `aside/`; a missing one is no error."""
+    """Move a file of the store below `aside/`; a missing file is no error."""
     source, target = root / path, root / FOLDER / path
     if not source.is_file():
         return

@@ -1,8 +1,8 @@
-"""Query log: what people asked, stored next to the snapshots if the settings say so, without any text of documents.
+"""Query log: what people asked, stored next to the snapshots if the settings enable it, without text of documents.
 
-Each machine writes files of its own in `queries/`, one a day and 2,000 queries, so several servers and machines log at
-the same time. Files that are too old, or too many, are removed by whoever writes next. `clear` leaves a mark with its
-time, so that another machine's older queries count no more either.
+Each machine writes its own files in `queries/`, a new one each day and after 2,000 queries, so several servers and
+machines can log at the same time. The next writer removes files that are too old or too many. `clear` leaves a mark
+with its time, so that older queries of other machines no longer count either.
 """
 
 import fcntl
@@ -25,10 +25,10 @@ from docmill.storage.snapshots.history.folder import StoreFolder
 
 FOLDER = "queries"
 MOST_CHARACTERS = 500
-"""Characters of a query that are kept: a question has a line or two, and what is longer was pasted."""
-_OF_A_FILE = 2_000  # queries, some 60 kB: a file is rewritten each time that a few are added
+"""Characters of a query that are kept: a question has a line or two, and anything longer was pasted."""
+_OF_A_FILE = 2_000  # queries in a file, some 60 kB, because the file is rewritten each time that a few are added
 _CLEARED = "cleared"
-"""In place of the mode, in the one row of a mark that all earlier queries count no more."""
+"""The mode in the only row of a mark, which says that earlier queries no longer count."""
 _MACHINE = ".machine"
 _NAME = re.compile(r"(?P<machine>[0-9a-f]{12})-(?P<day>\d{8})-(?P<number>\d{4})")
 
@@ -89,7 +89,7 @@ def now() -> str:
 
 
 def append(folder: StoreFolder, rows: Sequence[LoggedQuery], bounds: LogBounds) -> None:
-    """Add queries to the log and share them with all machines; remove what the bounds do not keep.
+    """Add queries to the log and share them with all machines; remove those beyond the bounds.
 
     Raises `StoreError` if the folder cannot be written.
     """
@@ -104,12 +104,12 @@ def append(folder: StoreFolder, rows: Sequence[LoggedQuery], bounds: LogBounds) 
                 left = left[room:]
                 _share(folder, path)
             prune(folder, bounds)
-    except OSError as error:  # a store that is served may be one that the server can only read
+    except OSError as error:  # a served store may be read-only for the server
         raise StoreError(f"the query cannot be logged in {root}: {error.strerror}") from error
 
 
 def clear(folder: StoreFolder) -> int:
-    """Remove all logged queries, on other machines as well; return how many counted."""
+    """Remove all logged queries, also on other machines; return how many there were."""
     root = folder.root / FOLDER
     gone, mark = len(read(folder.root)), LoggedQuery(now(), "", _CLEARED)
     with _alone(root):
@@ -122,7 +122,7 @@ def clear(folder: StoreFolder) -> int:
 
 
 def prune(folder: StoreFolder, bounds: LogBounds) -> None:
-    """Remove the files whose queries are all too old, were cleared, or are more than the log may have."""
+    """Remove the files whose queries are all too old or cleared, and the oldest files if there are too many queries."""
     oldest = (datetime.now(UTC) - timedelta(days=bounds.days)).isoformat("T", "milliseconds")
     kept, over = 0, []
     every = FILES.paths(folder.root)
@@ -133,14 +133,14 @@ def prune(folder: StoreFolder, bounds: LogBounds) -> None:
         kept += len(FILES.rows_in(path) or ())
         is_mark = path.stem.endswith(_CLEARED)
         limit = oldest if is_mark else max(oldest, cleared)
-        # The newest file stays: it has 2,000 queries at most.
+        # The newest file stays within any limit on the number, as it has at most 2,000 queries.
         if _newest(path) < limit or (kept > bounds.most and path != files[0]):
             over.append(path)
     _remove(folder, over)
 
 
 def read(root: Path) -> list[LoggedQuery]:
-    """Return the logged queries that count, oldest first, without those of damaged files."""
+    """Return the logged queries, oldest first, without cleared ones and those of damaged files."""
     files = FILES.paths(root)
     cleared = _cleared(files)
     rows = (one for path in files for one in FILES.rows_in(path) or ())
@@ -148,18 +148,18 @@ def read(root: Path) -> list[LoggedQuery]:
 
 
 def table(root: Path) -> pa.Table:
-    """Return the logged queries that count, as rows."""
+    """Return the logged queries as rows, without cleared ones."""
     return FILES.as_table(read(root))
 
 
 def machine_of(root: Path) -> str:
-    """Return what the names of this machine's files begin with, or "" if it has none."""
+    """Return the prefix of the names of this machine's files, or "" if it has none."""
     path = root / FOLDER / _MACHINE
     return _machine(root / FOLDER) if path.exists() else ""
 
 
 def _machine(root: Path) -> str:
-    """Return the id of this machine in a store: a copy of the folder on another machine gets another one."""
+    """Return the id of this machine in a store; a copy of the folder on another machine gets a different id."""
     put_if_absent(root / _MACHINE, token_hex(16).encode())
     return key_of("machine", (root / _MACHINE).read_text(), socket.gethostname())[:12]
 
@@ -176,7 +176,7 @@ def _day(created: str) -> str:
 
 
 def _open_file(root: Path) -> tuple[Path, list[LoggedQuery]]:
-    """Return this machine's file of the day that has room, with its rows; a damaged one is left alone."""
+    """Return this machine's file of today that has room, with its rows; a damaged file is left alone."""
     start = f"{_machine(root)}-{_day(now())}"
     numbers = [int(path.stem[-4:]) for path in root.glob(f"{start}-*.parquet") if _NAME.fullmatch(path.stem)]
     last = root / f"{start}-{max(numbers, default=0):04d}.parquet"
@@ -203,7 +203,7 @@ def _remove(folder: StoreFolder, paths: Iterable[Path]) -> None:
 
 
 def _cleared(files: Iterable[Path]) -> str:
-    """Return when the log was cleared last, or ""."""
+    """Return when the log was last cleared, or ""."""
     marks = (one for path in files if path.stem.endswith(_CLEARED) for one in FILES.rows_in(path) or ())
     return max((one.created for one in marks), default="")
 

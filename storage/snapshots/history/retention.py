@@ -1,7 +1,7 @@
 """Retention: which snapshots are kept, and how the others are removed without disturbing readers.
 
-A reader holds its snapshot by a shared lock on the snapshot's file, which the kernel frees when the process ends. A
-held snapshot is not removed, nor is one that has a tag.
+A reader holds its snapshot with a shared lock on the snapshot's file, which the kernel releases when the process ends.
+A snapshot that is held or has a tag is not removed.
 """
 
 import fcntl
@@ -18,16 +18,16 @@ from docmill.storage.files import open_to_lock, take_lock
 from docmill.storage.snapshots.history import snapshots, tags
 from docmill.storage.snapshots.history.snapshots import Snapshot, path_of
 
-_POLL_S = 0.01  # seconds between two tries to hold a snapshot; the other process needs far less
+_POLL_S = 0.01  # seconds between two attempts to hold a snapshot; the other process needs far less
 
 
 @dataclass(frozen=True, slots=True)
 class Retention:
     """The limits of what is kept: `keep_snapshots` snapshots, none older than `keep_days`; the newest always stays.
 
-    A deleted document can be brought back for `undelete_days`. With `keep_steps`, the snapshots that a long run commits
-    on its way stay, too; else its last one replaces them. Objects that a vacuum removes from an object store stay
-    for `grace_hours`, for machines that are still fetching them.
+    A deleted document can be restored for `undelete_days`. A long run commits several snapshots; its last one replaces
+    the earlier ones unless `keep_steps` is set. Unnamed objects stay in an object store for `grace_hours`, because
+    other machines may still be fetching them.
     """
 
     keep_snapshots: int = 100
@@ -44,7 +44,7 @@ def expired(root: Path, retention: Retention, now: datetime | None = None) -> li
     horizon = (now or datetime.now(UTC)) - timedelta(days=retention.keep_days)
     found = older[: max(0, len(older) + 1 - max(1, retention.keep_snapshots))]
     for number in older[len(found) :]:
-        # Numbers ascend with time, so all that follow are younger.
+        # Numbers ascend with time, so all later snapshots are younger.
         if _created(root, number) >= horizon:
             break
         found.append(number)
@@ -52,12 +52,12 @@ def expired(root: Path, retention: Retention, now: datetime | None = None) -> li
 
 
 def superseded(root: Path) -> list[int]:
-    """Return the snapshots with pending vectors of which a later one has the same documents and chunks, oldest first.
+    """Return the snapshots with pending vectors whose documents and chunks a later snapshot also has, oldest first.
 
-    They are steps of a run, whose last one has all that they have. A snapshot with a tag is not among them.
+    They are steps of a run, whose last snapshot has everything that they have. Tagged snapshots are left out.
     """
     named, seen, found = set(tags.tags(root).values()), set[tuple[object, ...]](), []
-    # From the newest: of equal snapshots the last one stays.
+    # From the newest, because the last of several equal snapshots stays.
     for state in reversed([*snapshots.each(root)]):
         content = tuple(state.tables.get(name) for name in ("documents", "chunks"))
         if state.pending and content in seen and state.number not in named:
@@ -74,10 +74,7 @@ def _created(root: Path, number: int) -> datetime:
 
 
 def removable(root: Path, retention: Retention) -> list[int]:
-    """Return the expired snapshots without a tag and without a reader; raise `StoreError` for a damaged tag.
-
-    Superseded snapshots count as expired.
-    """
+    """Return the expired and superseded snapshots without a tag or a reader; raise `StoreError` for a damaged tag."""
     tags.check(root)
     named = set(tags.tags(root).values())
     gone = sorted({*expired(root, retention), *(() if retention.keep_steps else superseded(root))})
@@ -88,7 +85,7 @@ def forget(path: Path) -> bool:
     """Remove the file of a snapshot unless a reader holds it; return whether it is gone."""
     handle = open_to_lock(path)
     try:
-        # An exclusive lock is granted only where no reader has a shared one.
+        # An exclusive lock is granted only if no reader has a shared one.
         take_lock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB, path)
         with boundary("drop snapshot"):
             path.unlink()
@@ -120,7 +117,7 @@ def lock_is_held(path: Path) -> bool:
 
 
 def hold(root: Path, at: int | str | None, name: str = "") -> tuple[Snapshot, int]:
-    """Return a snapshot, the newest or the one at `at`, and the open file that holds it until the file is closed."""
+    """Return a snapshot, the newest or the one at `at`, and the open file that holds it until it is closed."""
     while True:
         with suppress(FileNotFoundError):  # removed since it was listed
             if isinstance(at, str) and at in snapshots.candidates(root):
@@ -132,7 +129,7 @@ def hold(root: Path, at: int | str | None, name: str = "") -> tuple[Snapshot, in
                 handle = _share(path_of(root, snapshot.number))
                 if handle is not None:
                     return snapshot, handle
-        time.sleep(_POLL_S)  # another process tests the lock, or has removed the file: the next try tells
+        time.sleep(_POLL_S)  # another process is testing the lock or has removed the file; try again to find out
 
 
 def _share(path: Path) -> int | None:
@@ -143,7 +140,7 @@ def _share(path: Path) -> int | None:
         return None
     try:
         take_lock(handle, fcntl.LOCK_SH | fcntl.LOCK_NB, path)
-        # The file may have been removed between opening and locking: then the lock holds nothing.
+        # If the file was removed between opening and locking, the lock protects nothing.
         gone = os.fstat(handle).st_nlink == 0
     except BlockingIOError:
         gone = True

@@ -20,13 +20,13 @@ from docmill.storage.snapshots.history.folder import StoreFolder
 LOG = logging.getLogger("docmill.remote")
 _NOTHING = f"{NOTHING}.parquet"
 MOST_FILES = 20_000
-"""Files whose rows are kept in memory: as many as the judgements that a store may have, of which each has a file."""
+"""Files whose rows are kept in memory: as many as a store may have judgements, because each is one file."""
 
 R = TypeVar("R")
 
 
 def schema_of(row: type[Any], **types: pa.DataType) -> pa.Schema:
-    """Return the columns of a dataclass: text, but for those with a type of their own."""
+    """Return the columns of a dataclass: those in `types` with that type, and all others as text."""
     return pa.schema([(one.name, types.get(one.name, pa.string())) for one in fields(row)])
 
 
@@ -37,11 +37,11 @@ class RowFiles(Generic[R]):
         self.folder, self.row, self.schema = folder, row, schema_of(row, **types)
 
     def paths(self, root: Path) -> list[Path]:
-        """Return the files of a store, by name, without the empty one."""
+        """Return the files of a store, sorted by name, without the empty one."""
         return in_folder(root, self.folder)
 
     def rows_in(self, path: Path) -> tuple[R, ...] | None:
-        """Return the rows of a file, which are kept in memory; None for one that is damaged or gone."""
+        """Return the rows of a file, cached in memory; None if the file is damaged or gone."""
         try:
             status = path.stat()
             return _parsed(self, path, status.st_mtime_ns, status.st_ino)
@@ -59,32 +59,32 @@ class RowFiles(Generic[R]):
 
 @lru_cache(MOST_FILES)
 def _parsed(files: RowFiles[R], path: Path, _written: int, _file: int) -> tuple[R, ...]:
-    """Return the rows of a file; time and number of the file say whether it is the one read before."""
+    """Return the rows of a file, cached by path, modification time and inode."""
     return tuple(files.row(**row) for row in _stored_rows(path, files.schema))
 
 
 def encoded(table: pa.Table, **writing: Any) -> bytes:
-    """Return a table as a Parquet file, written as `pyarrow.parquet.write_table` takes it."""
+    """Return a table as a Parquet file; `writing` are options of `pyarrow.parquet.write_table`."""
     data = io.BytesIO()
     pq.write_table(table, data, **{"compression": "zstd"} | writing)
     return data.getvalue()
 
 
 def _stored_rows(path: Path, schema: pa.Schema) -> Iterator[Mapping[str, Any]]:
-    """Yield the rows of a file, without the columns that only a newer docmill knows."""
+    """Yield the rows of a file, without columns that only a newer docmill knows."""
     for row in pq.ParquetFile(path).read().to_pylist():
         yield {name: value for name, value in row.items() if name in schema.names}
 
 
 def in_folder(root: Path, folder: str) -> list[Path]:
-    """Return the files of a folder of a store, by name, without the empty one."""
+    """Return the files of a folder of a store, sorted by name, without the empty one."""
     return sorted(path for path in (root / folder).glob("[!.]*.parquet") if path.name != _NOTHING)
 
 
 def prepare(root: Path, folder: str, schema: pa.Schema) -> None:
     """Create an empty file with all columns, so that a view over the folder works before the first row."""
     path = root / folder / _NOTHING
-    if not _has_all_columns(path, schema):  # it may be that of an older docmill
+    if not _has_all_columns(path, schema):  # an older docmill may have written it
         write_whole(path, encoded(schema.empty_table()))
 
 
@@ -100,7 +100,7 @@ def keep(folder: StoreFolder, path: Path, data: bytes, what: str) -> None:
     try:
         with explain_full_disk(folder.root):
             write_whole(path, data)
-    except OSError as error:  # a store that is served may be one that the server can only read
+    except OSError as error:  # a served store may be read-only for the server
         raise StoreError(f"{what} cannot be kept in {path.parent}: {error.strerror}") from error
     with kept_if_unshared(path):
         folder.share(path.parent.name, path)
@@ -108,7 +108,7 @@ def keep(folder: StoreFolder, path: Path, data: bytes, what: str) -> None:
 
 @contextmanager
 def kept_if_unshared(path: Path) -> Iterator[None]:
-    """Keep a file that the block cannot share now: the next refresh shares what only this machine has."""
+    """Keep a file even if the block cannot share it now: the next refresh shares what only this machine has."""
     try:
         yield
     except Transient as error:

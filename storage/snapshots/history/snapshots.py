@@ -30,12 +30,13 @@ _BUCKETS_FORMAT = 4  # of a snapshot with `document_buckets`, in which an older 
 FOLDER = "snapshots"
 CANDIDATES = "candidates"
 PICTURE_VECTORS, SPARSE_VECTORS = OF_ONE_MODEL = "picture_vectors", "sparse_vectors"
-"""The artifacts that few snapshots have: vectors of pictures, and learned terms of texts."""
+"""The optional artifacts: vectors of pictures, and learned terms of texts."""
 _CHECKSUM = b',\n "checksum": "'
 _KEPT, _LARGEST_KEPT = 32, 1 << 16
-"""Snapshots that are kept as they were read, and the bytes of the largest: a run reads the same files several times.
+"""Snapshots kept in memory, and the file size of the largest in bytes, because a run reads the same files repeatedly.
 
-That took 6 % of the CPU time of runs on small stores. With more or larger ones, they could take more than 20 MB.
+Reading them again took 6 % of the CPU time of runs on small stores. Keeping more or larger ones could take more than
+20 MB.
 """
 
 
@@ -58,7 +59,7 @@ class PendingVectors:
 
     @property
     def seconds_left(self) -> float | None:
-        """Return how long the rest takes at this speed, None if the speed is unknown."""
+        """Return how long embedding the rest takes at this speed, or None if the speed is unknown."""
         return self.tokens / self.tokens_per_s if self.tokens_per_s else None
 
 
@@ -67,10 +68,9 @@ class Snapshot:
     """One committed state.
 
     `tables` and `artifacts` are the data; `vectors` and `keywords` are indexes that can be rebuilt from them.
-    `buckets` is the number of buckets of the chunks table, a power of two. `document_buckets` is that of the documents
-    table, which divides it; 0 is as many. `columns` is the key of the columns of all table files; it is empty in a
-    snapshot of the first release.
-    `keys` are the names of [metadata] with their types.
+    `buckets` is the number of buckets of the chunks table, a power of two. `document_buckets` is the number of buckets
+    of the documents table and divides `buckets`; 0 means the same number. `columns` is the key of the columns of all
+    table files; it is empty in a snapshot of the first release. `keys` are the keys of [metadata] with their types.
     `inventory` names the files of its vectors on an object store. `pending` is None if every chunk has its vectors.
     """
 
@@ -100,7 +100,7 @@ class Snapshot:
         return 1.0 - self.pending.chunks / self.rows("chunks") if self.pending else 1.0
 
     def vector_state(self) -> dict[str, float | int | None]:
-        """Return for a program what `spelled_vectors` tells a person; see `Store.status`."""
+        """Return the information of `spelled_vectors` for programs; see `Store.status`."""
         if self.pending is None:
             return {"share": 1.0, "pending": 0, "minutes": 0.0}
         seconds = self.pending.seconds_left
@@ -108,7 +108,7 @@ class Snapshot:
         return {"share": round(self.covered, 4), "pending": self.pending.chunks, "minutes": minutes}
 
     def spelled_vectors(self) -> str:
-        """Return for a person how many chunks have vectors, and how long the rest takes."""
+        """Return how many chunks have vectors and how long the rest takes, as text for people."""
         seconds = self.pending.seconds_left if self.pending else None
         minutes = max(1, round((seconds or 0) / 60))
         left = "" if seconds is None else f", about {minutes:,} minute{'s' if minutes > 1 else ''} left"
@@ -144,12 +144,12 @@ def numbers(root: Path) -> list[int]:
     """Return the numbers of the snapshots that can be opened, oldest first."""
     folder = root / FOLDER
     found = folder.iterdir() if folder.is_dir() else ()
-    # The folder may hold temporary files of a commit, and what a person has put beside.
+    # The folder may also have temporary files of a commit, and files that a person has put there.
     return sorted(int(file.stem) for file in found if re.fullmatch(r"\d{6,}\.json", file.name))
 
 
 def read(root: Path, number: int | None = None, name: str = "") -> Snapshot:
-    """Return the snapshot `number`, or the newest; errors name the store by `name` or else by its folder."""
+    """Return the snapshot `number`, or the newest; errors call the store `name`, or else by its folder."""
     kept = numbers(existing(root, name))
     wanted = kept[-1] if number is None else number
     if wanted not in kept:
@@ -175,7 +175,7 @@ def read_candidate(root: Path, name: str) -> Snapshot:
 
 
 def held_back(root: Path) -> dict[str, Snapshot]:
-    """Return the candidate snapshots by name, without damaged ones."""
+    """Return the undamaged candidate snapshots, by name."""
     states = {}
     for name in candidates(root):
         with suppress(FileNotFoundError, StoreError):
@@ -214,7 +214,7 @@ def _is_whole(file: Path) -> bool:
 
 
 def each(root: Path, last: int | None = None) -> Iterator[Snapshot]:
-    """Yield the kept snapshots up to number `last`, oldest first, without damaged ones and those removed meanwhile."""
+    """Yield the kept snapshots up to number `last`, oldest first; skip damaged ones and those removed meanwhile."""
     for number in numbers(root):
         if last is None or number <= last:
             with suppress(FileNotFoundError, StoreError):
@@ -222,7 +222,7 @@ def each(root: Path, last: int | None = None) -> Iterator[Snapshot]:
 
 
 def existing(root: Path, name: str = "") -> Path:
-    """Return `root` after checking that it is a store; errors name it by `name` or else by its folder."""
+    """Return `root` after checking that it is a store; errors call it `name`, or else by its folder."""
     if not numbers(root):
         where = name or root
         if root.is_file():
@@ -260,7 +260,7 @@ def parse(data: bytes, where: Path | str) -> Snapshot:
     import json
 
     try:
-        # Before all else: a file of a newer format may lack fields, and is not to be called damaged.
+        # First of all: a file of a newer format may lack fields, and must not be reported as damaged.
         version = (values := json.loads(data))["format"]
     except (ValueError, KeyError, TypeError) as error:
         raise StoreError(f"{where} is not a snapshot: {error}; restore it from a copy or remove it") from error
@@ -272,7 +272,7 @@ def parse(data: bytes, where: Path | str) -> Snapshot:
     try:
         _check_sum(data)
         found = _plain(values) or _adapter().validate_json(data)
-        # The name becomes a path; a file from a bucket could hold one that leads out of the store.
+        # The name becomes a path, and in a file from a bucket it could point outside the store.
         check_table(found.vectors.table)
         return found
     except (ValueError, UnsafeName) as error:
@@ -280,7 +280,7 @@ def parse(data: bytes, where: Path | str) -> Snapshot:
 
 
 def _plain(values: dict[str, Any]) -> Snapshot | None:
-    """Return the snapshot with these values, None if pydantic is to convert some or to say what is wrong with them."""
+    """Return the snapshot with these values, or None if they need pydantic to convert or reject them."""
     with suppress(ValueError):
         whole: Snapshot = plain({name: one for name, one in values.items() if name != "checksum"}, Snapshot)
         return whole
@@ -290,7 +290,7 @@ def _plain(values: dict[str, Any]) -> Snapshot | None:
 def is_sound(data: bytes) -> bool:
     """Return whether the content of a snapshot's file is undamaged; a newer docmill may have written it."""
     try:
-        # The first release wrote none; what can be parsed is then all that is known.
+        # The first release wrote no checksum, so parsing is the only check.
         if _CHECKSUM not in data:
             parse(data, "")
         _check_sum(data)
@@ -300,9 +300,9 @@ def is_sound(data: bytes) -> bool:
 
 
 def fault_of(data: bytes) -> str:
-    """Return why the content of a snapshot's file from elsewhere is refused, or "" for a good one.
+    """Return why the content of a snapshot's file from elsewhere is refused, or "" if it is good.
 
-    Of a snapshot that a newer docmill has written, only the checksum is checked.
+    If a newer docmill has written it, only its checksum is checked.
     """
     import json
 
@@ -322,7 +322,7 @@ def encode(snapshot: Snapshot) -> bytes:
 
 
 def _format(snapshot: Snapshot) -> int:
-    """Return the lowest format of which every docmill that reads it understands the snapshot."""
+    """Return the lowest format such that every docmill that reads this format understands the snapshot."""
     if snapshot.buckets_of("documents") != snapshot.buckets:
         return _BUCKETS_FORMAT
     return _PENDING_FORMAT if snapshot.pending else FORMAT

@@ -1,6 +1,6 @@
 """Source log: what the runs on this machine last saw of each source of a store, and when they last succeeded.
 
-It is `cache/sources.json`, for people alone: no run depends on it, and losing it loses no document.
+It is `cache/sources.json` and only informs people: no run depends on it, and losing it loses no document.
 """
 
 import json
@@ -14,10 +14,10 @@ from docmill.storage.files import write_whole
 
 @dataclass(frozen=True, slots=True)
 class SourceCounts:
-    """What a run listed and fetched of a source, in items and bytes.
+    """How many items and bytes a run listed in a source and fetched from it.
 
-    Of an item whose size its source does not tell, `listed_bytes` does not count any. `far` tells whether the source is
-    elsewhere, so that its items are fetched; those of a folder are read where they are.
+    `listed_bytes` leaves out items whose size the source does not state. `far` says whether the items are fetched from
+    elsewhere; the files of a folder are read in place.
     """
 
     source: str
@@ -30,10 +30,10 @@ class SourceCounts:
 
 @dataclass(frozen=True, slots=True)
 class LoggedSource:
-    """What the log has of a source: where it is, what the last run that had it saw, and when (ISO 8601, UTC).
+    """The log's entry for a source: where it is, what the last run that reached it saw, and when (ISO 8601, UTC).
 
-    `succeeded` is the end of the last run that had it, "" if none has yet. `failed` is when a run last lacked it, and
-    `message` says why; both are "" once a run has it again.
+    `succeeded` is the end of the last run that reached it, "" if none has. `failed` is when a run last failed to reach
+    it, and `message` says why; both are "" again once a run reaches it.
     """
 
     source: str
@@ -49,7 +49,7 @@ class LoggedSource:
 
 
 def logged_sources(store: Path) -> dict[str, LoggedSource]:
-    """Return what the log of a store has, by the name of the source; nothing if it is missing or damaged."""
+    """Return the log of a store, by name of source; empty if it is missing or damaged."""
     try:
         rows = json.loads(_path(store).read_bytes())
         return {row["source"]: LoggedSource(**row) for row in rows}
@@ -60,7 +60,7 @@ def logged_sources(store: Path) -> dict[str, LoggedSource]:
 def log_sources(
     store: Path, reached: Iterable[SourceCounts], places: Mapping[str, tuple[str, str]], lacked: Mapping[str, str]
 ) -> None:
-    """Log what a run saw: the counts of sources that it had, with (address, kind) by name, and why it lacked others."""
+    """Log what a run saw: counts of the sources it reached, their (address, kind) by name, and why it lacked others."""
     now = datetime.now(UTC).isoformat("T", "seconds")
     known = logged_sources(store)
     for one in reached:

@@ -1,6 +1,6 @@
 """Tags: names for snapshots. The retention keeps every snapshot that has a tag.
 
-`tags/NAME.json` holds the number. A tag is written once, and only its own deletion removes it (`tagging.py`).
+`tags/NAME.json` has the number. A tag is written once; only deleting it removes it (`tagging.py`).
 """
 
 import json
@@ -14,7 +14,7 @@ FOLDER = "tags"
 
 
 def files(root: Path) -> dict[str, Path]:
-    """Return the file of each tag, by name, damaged ones included."""
+    """Return the file of each tag, by name, including damaged ones."""
     folder = root / FOLDER
     return {file.stem: file for file in sorted(folder.glob("*.json"))} if folder.is_dir() else {}
 

@@ -24,7 +24,7 @@ class Document:
         elements: Its typed spans, such as headings, paragraphs and tables, ordered by `start_char`.
         metadata: What the file states about itself, such as author, created and language, as JSON values.
         row: Its row in the table `documents`.
-        warnings: What was lost of it, or read by a lesser way, in words; empty if nothing was.
+        warnings: Messages about parts that were lost, or read in a less reliable way.
     """
 
     uri: str
@@ -37,9 +37,9 @@ class Document:
 
 
 def whole_documents(stored: StoredSnapshot, rows: Sequence[DocumentRow], packs: Packs | None = None) -> list[Document]:
-    """Return documents with their texts, in the order of their rows; several at once take less time than each alone.
+    """Return documents with their texts, in the order of their rows; faster than reading one document at a time.
 
-    `packs` are those of the snapshot's texts, if they are open already.
+    `packs` are the snapshot's packs of texts, if they are already open.
     """
     found = (packs or Packs(stored.ensure_packs("texts"))).take([row.text_key for row in rows]).to_pylist()
     return [_document(row, text) for row, text in zip(rows, found, strict=True)]
@@ -51,7 +51,7 @@ def _document(row: DocumentRow, text: dict[str, Any]) -> Document:
 
 
 SHOWN_TYPES = ("image/png", "image/jpeg", "image/gif", "image/webp")
-"""The media types of pictures that a server hands to a browser: none of them can run anything there."""
+"""The media types of pictures that a server sends to a browser: none of them can contain scripts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +69,7 @@ class Figure:
         page: The page that shows it, from 1, or None if the format has no pages.
         box: Left, top, right and bottom on the page, in points from its top left corner; empty if unknown.
         caption: Its caption in the text, or "".
-        alt: The words that the file gives in place of the picture, or "".
+        alt: The alternative text that the file has for the picture, or "".
     """
 
     key: str

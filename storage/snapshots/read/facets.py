@@ -1,4 +1,4 @@
-"""Facets: how many chunks a snapshot has of each type, format, language, folder and year, and of a key's values."""
+"""Facets: how many chunks a snapshot has by content type, format, language, folder, year, and value of a key."""
 
 import json
 from collections import Counter
@@ -18,19 +18,20 @@ from docmill.storage.snapshots.tables.tables import at_once, read_stored_file, r
 from docmill.storage.timestamps import STATED
 
 KEY = "metadata."
-"""Begins the name of a facet that is a key of [metadata]."""
-_LISTED = ("text", "bool", "list")  # kinds of keys; many documents share a value
-_MOST_VALUES = 200  # of a key: no person reads more
+"""The prefix of a facet that is a key of [metadata]."""
+_LISTED = ("text", "bool", "list")  # the kinds of keys whose values are counted, because many documents share a value
+_MOST_VALUES = 200  # values of a key that are returned; nobody reads more
 _OF_DOCUMENTS = ["document_id", "uri", "format", "lang", *STATED, *STATED.values(), "mtime_ns", "chunks"]
 
 _MOST_FILES = 4096
-"""Files of which the counts are kept, each a few kilobytes: those of some 3 million chunks. A file never changes, and
-after a run of one document all but two files are known: at 100,000 chunks this saves 0.15 of 0.16 s of CPU."""
+"""Files whose counts are cached, a few kilobytes each; enough for some 3 million chunks. A file never changes, and a
+run that changes one document leaves all but two files as they were: at 100,000 chunks this saves 0.15 of 0.16 s of
+CPU."""
 Counts = Counter[tuple[str, str]]
 """How many chunks have a value of a facet."""
 
 FACETS = ("format", "lang", "language", "content_type", "source", "author", "status")
-"""The columns of documents whose values can be counted: few are shared by many."""
+"""The columns of documents whose values can be counted, because many documents share few values."""
 
 
 class FacetCount(TypedDict):
@@ -42,7 +43,7 @@ class FacetCount(TypedDict):
 
 
 class ValueCount(TypedDict):
-    """How many documents, and chunks of these, have a value."""
+    """How many documents, and how many of their chunks, have a value."""
 
     value: Any
     documents: int
@@ -52,8 +53,8 @@ class ValueCount(TypedDict):
 def value_counts(stored: StoredSnapshot, name: str, chunks: Collection[str] | None) -> list[ValueCount]:
     """Count the values of a key of [metadata], or of a column of documents; most documents first.
 
-    `chunks` are the ids of the chunks that count, None for all. A document without a value is in no count; one with a
-    list is in that of each of its entries. Raises `QueryError` for another name.
+    `chunks` are the ids of the chunks to count, or None for all. A document without a value is not counted; one with a
+    list counts for each entry. Raises `QueryError` for any other name.
     """
     declared = name in stored.snapshot.keys
     if not declared and name not in FACETS:
@@ -77,17 +78,17 @@ def value_counts(stored: StoredSnapshot, name: str, chunks: Collection[str] | No
 
 
 def _values(given: Any) -> Iterator[Any]:
-    """Yield the values of a document, each once."""
+    """Yield the distinct values of a document."""
     yield from (one for one in dict.fromkeys(given if isinstance(given, list) else [given]) if one not in (None, ""))
 
 
 def facet_counts(stored: StoredSnapshot, among: Collection[str] | None = None) -> list[FacetCount]:
-    """Count chunks by each facet, the most frequent values first; values that are "" are left out.
+    """Count chunks by each facet, the most frequent values first; empty values are left out.
 
-    `among` are the ids of the chunks that count, None for all. Keys of [metadata] whose values are texts, truth values
-    or lists are facets, too, each named `metadata.KEY`.
+    `among` are the ids of the chunks to count, or None for all. Keys of [metadata] whose values are texts, booleans or
+    lists are facets, too, named `metadata.KEY`.
 
-    The columns are read directly: SQL takes twice the CPU time for the same, and a process that has to start first.
+    The columns are read directly, because SQL takes twice the CPU time and needs a process that has to start first.
     """
     keys = tuple(f"{KEY}{key}" for key, kind in stored.snapshot.keys.items() if kind in _LISTED)
     counts = _counts_of_all(stored, keys) if among is None else _counts_among(stored, keys, among)
@@ -107,7 +108,7 @@ def _is_among_the_first(facet: str, shown: Counter[str]) -> bool:
 
 
 def _counts_of_all(stored: StoredSnapshot, keys: tuple[str, ...]) -> Counts:
-    """Return the sums over the files of a snapshot. Files that an earlier snapshot had too are not read again."""
+    """Return the sums over the files of a snapshot. Files shared with an earlier snapshot are not read again."""
     total = Counts()
     for own in at_once(lambda piece: _types_in(stored.root, piece), stored.pieces("chunks")):
         total.update(own)
@@ -139,7 +140,7 @@ def _counts_among(stored: StoredSnapshot, keys: tuple[str, ...], among: Collecti
 
 
 def _of_documents(documents: pa.Table, weights: Sequence[int], keys: Sequence[str]) -> Counts:
-    """Return the counts of the facets that documents have; each document weighs as many chunks."""
+    """Return the counts of the facets of documents; each document counts with its weight, its number of chunks."""
     total = Counts()
     for facet, values in (
         ("format", documents.column("format")),
@@ -169,7 +170,7 @@ def _spelled(value: Any) -> Any:
 
 
 def _folders(uris: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Return the folder at the top of each uri, with its slash, or ""."""
+    """Return the top folder of each uri, with its slash, or ""."""
     return pc.if_else(pc.match_substring(uris, "/"), pc.replace_substring_regex(uris, "(?s)/.*", "/"), "")
 
 

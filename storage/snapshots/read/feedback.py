@@ -1,4 +1,4 @@
-"""Feedback: what people say of a store's answers, and what they ask, kept beside its snapshots."""
+"""Feedback: what people say about a store's answers, and what they ask, stored next to its snapshots."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -30,8 +30,8 @@ class StoreFeedback(StoredDocuments):
     ) -> "Judgement":
         """Say whether a passage answers a query, for `docmill evaluate` and `docmill tune`.
 
-        The judgement is kept beside the snapshots, with a quotation of the passage, so that later snapshots find it
-        again. Whoever judges the same passage again replaces their earlier judgement.
+        The judgement is stored next to the snapshots, with a quotation of the passage, so that later snapshots find it
+        again. Judging the same passage again replaces the person's earlier judgement.
 
         Args:
             query: The query, in words.
@@ -39,12 +39,12 @@ class StoreFeedback(StoredDocuments):
                 query; `relevant` must then be False.
             relevant: Whether the passage answers the query.
             by: The name of the person who judges; it is not checked.
-            uri: The document of a passage that is no hit; it needs a `quotation`.
-            quotation: The words of the document that answer, in place of the whole hit.
+            uri: The document of a passage that is not a hit; it needs a `quotation`.
+            quotation: The words of the document that answer, instead of the whole hit.
             note: Why it was judged so.
 
         Returns:
-            The judgement, as it is kept.
+            The judgement, as it is stored.
 
         Raises:
             docmill.errors.QueryError: The snapshot lacks the chunk, the document or the quotation, a text is too long,
@@ -88,11 +88,11 @@ class StoreFeedback(StoredDocuments):
         """Return what people have judged, each with the place of its passage in this snapshot.
 
         Args:
-            query: Only judgements of this query, whatever its case and white space. None takes all.
+            query: Only judgements of this query, ignoring case and white space. None takes all.
 
         Returns:
-            The judgements that count, oldest first: of each person, the newest about a passage. `state` says whether
-            the passage was found again, and `disputed` whether two people disagree.
+            The judgements, oldest first: only each person's newest about a passage. `state` says whether the passage
+            was found again, and `disputed` whether two people disagree.
 
         Raises:
             docmill.errors.StoreError: A file of the snapshot is damaged.
@@ -118,15 +118,14 @@ class StoreFeedback(StoredDocuments):
     ) -> None:
         """Log a query and how well it was answered, without any text of a document.
 
-        `docmill search`, `serve` and `mcp` do so with `queries.log = true`. A program that searches by itself calls
-        this.
+        `docmill search`, `serve` and `mcp` do so with `queries.log = true`. Your own program has to call this.
 
         Args:
             query: The query. 500 characters of it are kept.
             hits: What the search returned.
             mode: The mode of the search.
             filtered: Whether a condition narrowed the search.
-            keep_days: For how many days logged queries are kept; older ones are removed.
+            keep_days: How many days logged queries are kept; older ones are removed.
 
         Raises:
             docmill.errors.QueryError: The query is empty or too long.
@@ -144,10 +143,10 @@ class StoreFeedback(StoredDocuments):
         query_log.append(self.stored.folder.beside, [logged(self, query, hits, mode, filtered)], LogBounds(keep_days))
 
     def queries(self) -> "list[FrequentQuery]":
-        """Return what people asked, most frequent first, each query once whatever its case and white space.
+        """Return the logged queries, most frequent first; case and white space do not make them differ.
 
         Returns:
-            The queries of the log; none for a narrowed store, whose askers may not see what others ask.
+            The queries of the log; none for a narrowed store, because its principals may not see what others ask.
 
         Raises:
             OSError: The log cannot be read.
@@ -166,7 +165,7 @@ class StoreFeedback(StoredDocuments):
 def logged(
     store: StoredDocuments, query: str, hits: Sequence[Hit], mode: Mode, filtered: bool = False, door: str = "python"
 ) -> "LoggedQuery":
-    """Return what the log keeps of a query that was asked now."""
+    """Return the row of the log for a query that was asked now."""
     from docmill.storage.snapshots.history import query_log
     from docmill.storage.snapshots.history.query_log import MOST_CHARACTERS, LoggedQuery
     from docmill.storage.snapshots.read.query_analysis import best_of

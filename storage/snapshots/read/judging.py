@@ -1,4 +1,4 @@
-"""Judging: what a person judges becomes a judgement, and judgements are found again in a snapshot."""
+"""Judging: make a judgement of a person's opinion, and find the judged passages again in a snapshot."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
@@ -17,13 +17,14 @@ from docmill.storage.snapshots.read.stored_documents import StoredDocuments, row
 from docmill.storage.snapshots.tables.tables import read_table
 
 MOST_QUOTED = 4_000
-"""Characters of a quotation: a chunk of 512 tokens has some 2,000, and a longer passage is no answer but a chapter."""
+"""The most characters of a quotation. A chunk of 512 tokens has some 2,000; a longer passage is a chapter, not an
+answer."""
 _MOST_QUERY, _MOST_NAME, _MOST_NOTE = 2_000, 200, 2_000
-"""Characters of a query, a name and a note: what a person types, so that a file of a judgement has 10 kB at most."""
+"""The most characters of a query, a name and a note: enough for typed text, and keeps the file below 10 kB."""
 _TELLING = 20
-"""Characters of a quotation that is looked for in other documents: shorter ones, such as a name, are in many."""
+"""Characters that a quotation needs to be looked for in other documents: shorter ones, such as names, are in many."""
 _ENOUGH = 0.5
-"""Share of the sentences of a quotation that must still be there: with fewer, most of what was judged is gone."""
+"""Share of a quotation's sentences that must still be there; with fewer, most of what was judged is gone."""
 _AT_ONCE = 256  # documents whose texts are read at once: a few megabytes
 
 State = Literal["found", "moved", "changed", "lost", "absent"]
@@ -35,12 +36,12 @@ class JudgedPassage:
 
     Attributes:
         judgement: What was judged, as it was then.
-        state: `found` in its document; `moved` to another one, as after a rename; `changed` if at least half of its
-            sentences are left; `lost` if not; `absent` if nothing was found right.
+        state: `found` in its document; `moved` to another one, as after a rename; `changed` if only some of its
+            sentences, at least half, are left; `lost` if fewer are; `absent` if the store was judged to have no answer.
         uri: The document that has the passage now, or "".
         start_char: Where it starts now, in code points, or None.
         end_char: Where it ends now, exclusive, or None.
-        disputed: Whether another person judged the same passage for the same query otherwise.
+        disputed: Whether another person judged the same passage for the same query differently.
     """
 
     judgement: Judgement
@@ -63,9 +64,9 @@ class JudgedPassage:
 
 @dataclass(frozen=True, slots=True)
 class Opinion:
-    """What a person says of a passage for a query: of a hit or a chunk, of a marked quotation, or of none.
+    """What a person says about a query and a passage: a hit, a chunk, a marked quotation, or no passage at all.
 
-    Raises `QueryError` for texts that are empty, too long, or no texts.
+    Raises `QueryError` for texts that are empty, too long or not valid.
     """
 
     query: str
@@ -130,7 +131,7 @@ def judgement_of(store: StoredDocuments, opinion: Opinion) -> Judgement:
 
 
 def _judged_place(store: StoredDocuments, own: Opinion) -> _QuotedPlace | None:
-    """Return the passage that is judged, or None if the query has no answer."""
+    """Return the judged passage, or None if the person says that the query has no answer."""
     hit = store._chunk(own.hit) if isinstance(own.hit, str) else own.hit
     if own.quotation:
         uri = hit.uri if hit else own.uri
@@ -152,7 +153,7 @@ def judged_passages(store: StoredDocuments, query: str | None) -> list[JudgedPas
 
 
 def withdraw(store: StoredDocuments, judgement_id: str) -> Judgement:
-    """Take back a judgement, and those that the same person made of the same passage before; return it as it was."""
+    """Take back a judgement and the person's earlier ones of the same passage; return the judgement as it was."""
     every = {one.judgement.judgement_id: one for one in _passages(store, None)}
     if judgement_id not in every:
         raise QueryError(f"no judgement {judgement_id!r}; docmill judge list --json shows their ids")
@@ -178,7 +179,7 @@ def _passages(store: StoredDocuments, query: str | None) -> list[JudgedPassage]:
 
 
 def _visible(passages: Iterable[JudgedPassage]) -> Iterator[JudgedPassage]:
-    """Yield the passages that are in visible documents, without the name of a document that they were in before."""
+    """Yield the passages in visible documents, without the names of documents that they were in before."""
     for one in passages:
         if one.uri:
             yield replace(one, judgement=replace(one.judgement, uri=one.uri, content_hash=""))
@@ -194,7 +195,7 @@ def _passage(own: Judgement, found: tuple[State, _QuotedPlace] | None) -> Judged
 
 
 def same_passage(one: JudgedPassage, other: JudgedPassage) -> bool:
-    """Return whether two judgements are about one passage: each shares at least half of the shorter one."""
+    """Return whether two judgements are about one passage: they share at least half of the shorter passage."""
     if one.start_char is None or other.start_char is None or one.end_char is None or other.end_char is None:
         return one.state == other.state and one.judgement.quotation == other.judgement.quotation
     shared = min(one.end_char, other.end_char) - max(one.start_char, other.start_char)
@@ -210,7 +211,7 @@ def _by_query(passages: Iterable[JudgedPassage]) -> Iterator[list[JudgedPassage]
 
 
 def _newest_of_each(passages: Sequence[JudgedPassage]) -> list[JudgedPassage]:
-    """Return the passages without those that the same person has judged again, as after a change of the chunks."""
+    """Return the passages without those that the same person judged again later, for example in changed chunks."""
     left = []
     for of_query in _by_query(passages):
         for place, one in enumerate(of_query):
@@ -239,7 +240,7 @@ def _disagree(one: JudgedPassage, other: JudgedPassage) -> bool:
 
 
 def _places(store: StoredDocuments, rows: Sequence[Judgement]) -> dict[str, tuple[State, _QuotedPlace]]:
-    """Return where each judged passage is in a snapshot, by the id of its judgement, without those that are lost."""
+    """Return where each judged passage is in a snapshot, by the id of its judgement; lost passages are left out."""
     known = store._judged_places
     wanted = [one for one in rows if one.quotation and (one.judgement_id, one.quotation) not in known]
     if wanted:
@@ -251,7 +252,7 @@ def _places(store: StoredDocuments, rows: Sequence[Judgement]) -> dict[str, tupl
 
 
 class _Search:
-    """Looks for judged passages: in their documents, in equal files of other names, then in all documents."""
+    """Looks for judged passages in their documents, then in identical files of other names, then everywhere."""
 
     def __init__(self, store: StoredDocuments, rows: Sequence[Judgement]) -> None:
         self.found: dict[str, tuple[State, _QuotedPlace]] = {}
@@ -267,7 +268,7 @@ class _Search:
         return one.judgement_id not in self.found
 
     def _at_home(self, rows: Sequence[Judgement]) -> None:
-        """Find passages in the document of their uri, else in one whose file has the content that was judged."""
+        """Find passages in the document of their uri, or else in one whose file has the judged content."""
         by_uri, by_hash = _grouped(rows, "uri"), _grouped(rows, "content_hash")
         near = [row for row in self._documents if row[0] in by_uri or row[1] in by_hash]
         for uri, digest, text in self._texts(near):
@@ -278,14 +279,14 @@ class _Search:
                 self._note(one, "found", uri, text)
 
     def _elsewhere(self, rows: Sequence[Judgement]) -> None:
-        """Find passages in any document; of several, the one whose file has the same name comes first."""
+        """Find passages in any document; prefer a document whose file has the same name."""
         for uri, _, text in self._texts(self._documents if rows else []):
             for one in rows:
                 if self._is_open(one) or PurePosixPath(one.uri).name == PurePosixPath(uri).name:
                     self._note(one, "moved", uri, text)
 
     def _in_part(self, rows: Sequence[Judgement]) -> None:
-        """Find passages that were changed, in the document that has most of each."""
+        """Find changed passages in the document that has most of their sentences."""
         best: dict[str, float] = {}
         for uri, _, text in self._texts(self._documents if rows else []):
             for one in rows:
@@ -299,7 +300,7 @@ class _Search:
             self.found[one.judgement_id] = state, _QuotedPlace(uri, *span, "")
 
     def _texts(self, documents: Sequence[tuple[str, str, str]]) -> Iterator[tuple[str, str, str]]:
-        """Yield the uri, the content hash and the text of documents."""
+        """Yield the uri, content hash and text of each document."""
         for start in range(0, len(documents), _AT_ONCE):
             some = documents[start : start + _AT_ONCE]
             texts = self._packs.take([key for _, _, key in some]).to_pylist()

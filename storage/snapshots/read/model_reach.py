@@ -1,4 +1,4 @@
-"""Model reach: the languages of a snapshot's documents that its embedding model cannot read, by a sample of each."""
+"""Model reach: find the languages in a snapshot that its embedding model cannot read, from a sample of each."""
 
 from collections.abc import Iterator, Sequence
 from statistics import fmean
@@ -14,17 +14,17 @@ from docmill.storage.snapshots.tables.row_reader import OpenedTable
 from docmill.storage.snapshots.tables.tables import read_table
 
 _POOR = 0.4
-"""The share of unread letters from which vectors say little. With the packaged model, texts in Spanish have .14 to .26
-and in German .18 to .34, and vectors alone answer 56 to 71 % of the questions about them; texts in Chinese and Japanese
-have .44 to .88, and vectors answer 20 to 28 %."""
+"""The share of unread letters from which vectors say little. With the packaged model, Spanish texts have .14 to .26 and
+German ones .18 to .34, and vectors alone answer 56 to 71 % of the questions about them. Chinese and Japanese texts have
+.44 to .88, and vectors answer 20 to 28 %."""
 _DOCUMENTS = 16
-"""Documents of a language that are sampled: their mean is within .02 of that of 48."""
+"""Documents sampled for each language: their mean share is within .02 of that of 48 documents."""
 _CHARACTERS = 2000
 """Characters of a document that are tokenized, which takes a millisecond."""
 
 
 class PoorlyRead(NamedTuple):
-    """A language, as tag without a region, the number of its documents, and the share of their letters not read."""
+    """A language (a tag without region), the number of its documents, and the share of their letters not read."""
 
     lang: str
     documents: int
@@ -42,7 +42,7 @@ class PoorlyRead(NamedTuple):
 def poorly_read(stored: StoredSnapshot) -> list[PoorlyRead]:
     """Return the languages that the model cannot read, the one with the most documents first.
 
-    Source code, and documents of an unknown language, are not looked at. Without the model's tokenizer none is found.
+    Source code and documents of unknown language are skipped. Without the model's tokenizer, the result is empty.
     """
     if (folder := _tokenizer_folder(stored)) is None:
         return []
@@ -64,7 +64,7 @@ def _tokenizer_folder(stored: StoredSnapshot) -> str | None:
     space = stored.snapshot.space
     try:
         folder = reading_dir(space.model, space.revision)
-    except ConfigError:  # a model of another machine
+    except ConfigError:  # the model is on another machine
         return None
     return None if folder is None else str(folder)
 

@@ -1,4 +1,4 @@
-"""Outline: the sections of a document, with their spans, sizes and pages, and how one of them is named."""
+"""Outline: the sections of a document with their spans, sizes and pages, and how to find one by its name."""
 
 import re
 from bisect import bisect_left
@@ -9,10 +9,10 @@ from docmill.storage.errors import QueryError
 from docmill.storage.schema import Element
 
 OPENING = "0"
-"""The number of the section without a heading: the text before the first one, or all text where there is none."""
+"""The number of the section without a heading: the text before the first heading, or all text if there is none."""
 _NUMBER = re.compile(r"\d+(?:\.\d+)*")
 _MOST_NAMED = 12
-"""Sections that a message names; a document of hundreds has an outline to look them up in."""
+"""The most sections that a message names; for more, the user can look at the outline."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,12 +56,12 @@ def heading_text(text: str, element: Element) -> str:
 
 
 def outline(text: str, elements: Sequence[Element]) -> list[Section]:
-    """Return the sections of a document in their order; all text is in one of them."""
+    """Return the sections of a document in order; together they contain all of its text."""
     titles = [element for element in elements if element.kind == "title"]
     pages = _PagesOfSpans(elements)
     opening = titles[0].start_char if titles else len(text)
     found = [_section(OPENING, (), 0, (0, opening), 1, pages)] if text[:opening].strip() else []
-    path: list[tuple[int, int, str]] = []  # of each open section: its level, its number among its neighbours, its words
+    path: list[tuple[int, int, str]] = []  # level, number among its siblings, and heading of each open section
     for place, title in enumerate(titles):
         before = 0
         while path and path[-1][0] >= title.level:
@@ -74,7 +74,7 @@ def outline(text: str, elements: Sequence[Element]) -> list[Section]:
 
 
 def find_section(sections: Sequence[Section], which: str) -> Section:
-    """Return the section with a number, or with a heading that no other has; raise `QueryError` if there is none."""
+    """Return the section with a number or a unique heading; raise `QueryError` if there is none."""
     wanted = which.strip()
     for section in sections:
         if section.number == wanted:
@@ -88,7 +88,7 @@ def find_section(sections: Sequence[Section], which: str) -> Section:
 
 
 def with_text(section: Section, text: str) -> Section:
-    """Return a section with its text; `text` is that of the document."""
+    """Return a section with its text filled in; `text` is the document's text."""
     return replace(section, text=text[section.start_char : section.end_char])
 
 
@@ -113,7 +113,7 @@ def _named(sections: Sequence[Section]) -> str:
 
 
 class _PagesOfSpans:
-    """The pages of elements, to look up those of a span."""
+    """The pages of elements, to look up the pages of a span."""
 
     def __init__(self, elements: Sequence[Element]) -> None:
         paged = [element for element in elements if element.page]

@@ -1,4 +1,4 @@
-"""Overview: a snapshot in numbers, and the list of the kept ones."""
+"""Overview: statistics of a snapshot, and the list of kept snapshots."""
 
 from dataclasses import asdict
 from pathlib import Path
@@ -44,7 +44,7 @@ def status_of(stored: StoredSnapshot) -> dict[str, Any]:
 
 
 def _contexts(stored: StoredSnapshot) -> dict[str, Any]:
-    """Return how many chunks lack what a language model should say of them, and why; nothing without a model."""
+    """Return how many chunks lack a context from a language model, and why; empty if no model was asked."""
     if not stored.snapshot.rows("costs"):
         return {}
     states = read_table(stored, "chunks", ["context_state"]).column("context_state")
@@ -64,7 +64,7 @@ def history_table(root: Path, last: int) -> pa.Table:
 
 
 def snapshots_table(root: Path, last: int) -> pa.Table:
-    """Return the view `snapshots` of SQL: the rows of `history_table` with what each one's model can read."""
+    """Return the SQL view `snapshots`: the rows of `history_table` with the token limit of each snapshot's model."""
     kept = snapshots.each(root, last)
     return pa.Table.from_pylist([{**_history_row(one), "token_limit": one.space.token_limit} for one in kept])
 

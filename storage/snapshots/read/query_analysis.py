@@ -1,4 +1,4 @@
-"""Query analysis: what the log of queries says: what is asked most, and what the store has no good answer to."""
+"""Query analysis: find in the query log what is asked most, and what the store has no good answer to."""
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -14,10 +14,10 @@ from docmill.storage.snapshots.history.query_log import LoggedQuery
 from docmill.storage.snapshots.read.judging import JudgedPassage
 
 _ALIKE = 0.4
-"""Cosine of a query and the middle of a group from which it belongs there. Of 29 queries about 7 subjects of an office,
-88 % of the pairs in a group are of one subject at .4, 83 % at .3 and 100 % at .5; 60, 78 and 54 % of such pairs are in
-a group."""
-_WORDS = 3  # that name a group of queries: enough to know the subject
+"""A query joins a group if its cosine with the group's mean is at least this. For 29 office queries about 7 subjects,
+the pairs within a group share a subject in 83, 88 and 100 % of cases at .3, .4 and .5. Of all pairs that share a
+subject, 78, 60 and 54 % are then in one group."""
+_WORDS = 3  # words that name a group of queries: enough to know the subject
 
 Vectors = Callable[[Sequence[str]], Sequence[npt.NDArray[np.float32]]]
 Words = Callable[[str], Mapping[str, Sequence[str]]]
@@ -27,7 +27,7 @@ Ask = Callable[[Sequence[str]], Sequence[Sequence[Hit]]]
 
 @dataclass(frozen=True, slots=True)
 class AskingAgain:
-    """How queries are asked again of an open snapshot, and grouped."""
+    """How to ask queries again of an open snapshot, and how to group them."""
 
     ask: Ask
     vectors: Vectors
@@ -37,7 +37,7 @@ class AskingAgain:
 
 @dataclass(frozen=True, slots=True)
 class FrequentQuery:
-    """A query that was asked, whatever its case and white space, once or often.
+    """A query that was asked once or often, ignoring case and white space.
 
     Attributes:
         query: The query, as it was written last.
@@ -65,9 +65,9 @@ class ContentGap:
     """Queries about one subject to which the store has no good answer.
 
     Attributes:
-        words: The words that most of them share and other gaps do not have, three at most.
+        words: The words, three at most, that most of them share and that other gaps lack.
         times: How often they were asked together.
-        queries: The queries, most frequent first, each as an open snapshot answers it now.
+        queries: The queries, most frequent first, with how the open snapshot answers them now.
     """
 
     words: tuple[str, ...]
@@ -76,9 +76,9 @@ class ContentGap:
 
 
 def frequent(rows: Iterable[LoggedQuery]) -> list[FrequentQuery]:
-    """Return each query once, most frequent first, then by time; `rows` are oldest first.
+    """Return each query once, most frequent first, then latest first; `rows` are oldest first.
 
-    Whether it was answered is told by the last time that it was asked without a condition, if there was one.
+    Its hits are those of the last time that it was asked of all documents, if it ever was.
     """
     grouped: dict[str, list[LoggedQuery]] = defaultdict(list)
     for row in rows:
@@ -98,7 +98,7 @@ def _frequent(own: Sequence[LoggedQuery]) -> FrequentQuery:
 def content_gaps(
     asked: Sequence[FrequentQuery], judged: Sequence[JudgedPassage], most: int, again: AskingAgain
 ) -> list[ContentGap]:
-    """Ask `most` of the queries that may have no good answer again; return those that have none, grouped by meaning."""
+    """Ask up to `most` doubtful queries again; return those that still have no good answer, grouped by meaning."""
     found = asked_again(without_answer(asked, judged, most), again.ask, again.snapshot)
     absent = {same_query(one.judgement.query) for one in judged if one.state == "absent"}
     left = [one for one in found if is_doubtful(one) or same_query(one.query) in absent]
@@ -106,10 +106,10 @@ def content_gaps(
 
 
 def without_answer(asked: Sequence[FrequentQuery], judged: Iterable[JudgedPassage], most: int) -> list[FrequentQuery]:
-    """Return the queries that may have no good answer, most frequent first, `most` of them.
+    """Return up to `most` queries that may have no good answer, most frequent first.
 
-    These have no hit, one of little confidence, or somebody judged that the store has no answer. Queries for which a
-    passage was judged right have one, whatever a search says.
+    These had no hit or only hits of low confidence, or somebody judged that the store has no answer. Queries for which
+    a passage was judged right are left out.
     """
     right, absent = set[str](), dict[str, JudgedPassage]()
     for one in judged:
@@ -127,12 +127,12 @@ def without_answer(asked: Sequence[FrequentQuery], judged: Iterable[JudgedPassag
 
 
 def is_doubtful(one: FrequentQuery) -> bool:
-    """Return whether a query had no hit, or none that is likely to answer it."""
+    """Return whether a query had no hit that is likely to answer it."""
     return one.confidence is None or one.confidence < DOUBTFUL
 
 
 def asked_again(queries: Sequence[FrequentQuery], ask: Ask, snapshot: int) -> list[FrequentQuery]:
-    """Return queries as an open snapshot answers them."""
+    """Return queries with how an open snapshot answers them."""
     hits = ask([one.query for one in queries]) if queries else []
     return [_answered(one, own, snapshot) for one, own in zip(queries, hits, strict=True)]
 
@@ -153,7 +153,7 @@ def best_of(hits: Sequence[Hit]) -> tuple[float | None, float | None]:
 
 
 def gaps_of(queries: Sequence[FrequentQuery], vectors: Vectors, words: Words) -> list[ContentGap]:
-    """Group queries by meaning, most asked first, and name each group by its words."""
+    """Group queries by meaning, most asked first, and name each group by its typical words."""
     groups = _alike(queries, vectors)
     spellings = [_spellings(own, words) for own in groups]
     in_groups = Counter(term for own in spellings for term in own)
@@ -165,7 +165,7 @@ def gaps_of(queries: Sequence[FrequentQuery], vectors: Vectors, words: Words) ->
 
 
 def _alike(queries: Sequence[FrequentQuery], vectors: Vectors) -> list[list[FrequentQuery]]:
-    """Return groups of queries: each joins the nearest group before it, or begins one."""
+    """Return groups of queries: each query joins the nearest group so far if it is near enough, or starts one."""
     groups: list[list[FrequentQuery]] = []
     middles: list[npt.NDArray[np.float32]] = []
     for one, windows in zip(queries, vectors([one.query for one in queries]) if queries else (), strict=True):
@@ -182,7 +182,7 @@ def _alike(queries: Sequence[FrequentQuery], vectors: Vectors) -> list[list[Freq
 
 
 def _spellings(queries: Sequence[FrequentQuery], words: Words) -> dict[str, Counter[str]]:
-    """Return the spellings of each term of queries, each with the number of queries that have it."""
+    """Return the spellings of each term, with the number of queries that have each spelling."""
     found: dict[str, Counter[str]] = defaultdict(Counter)
     for one in queries:
         asked = one.query.casefold()
@@ -192,6 +192,6 @@ def _spellings(queries: Sequence[FrequentQuery], words: Words) -> dict[str, Coun
 
 
 def _named(spellings: Mapping[str, Counter[str]], in_groups: Mapping[str, int]) -> tuple[str, ...]:
-    # The order of the queries decides a tie: their words are counted in it.
+    # Ties keep the order of the words in the queries.
     terms = sorted(spellings, key=lambda term: -spellings[term].total() / in_groups[term])[:_WORDS]
     return tuple(spellings[term].most_common(1)[0][0] for term in terms)

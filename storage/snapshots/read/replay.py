@@ -1,4 +1,4 @@
-"""Replay: ask the same queries of two snapshots, and tell what moved in the answers."""
+"""Replay: ask the same queries of two snapshots, and report how the answers differ."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,11 +13,11 @@ class ReplayedQuery:
 
     Attributes:
         query: The query.
-        times: How often it was asked, by the log; 1 if it was given.
-        same: Whether both have the same hits in the same order: documents, and texts of chunks.
-        kept: The share of the documents among the first hits before that are among them after, from 0 to 1.
-        entered: Documents that only the later one finds, in the order of their hits.
-        left: Documents that only the earlier one finds.
+        times: How often it was asked according to the log; 1 if the caller gave the query.
+        same: Whether both snapshots have the same hits in the same order: documents, and texts of chunks.
+        kept: The share of the documents found before that are still found after, from 0 to 1.
+        entered: Documents that only the later snapshot finds, in the order of their hits.
+        left: Documents that only the earlier snapshot finds.
         first: The document of the first hit before and after; "" without a hit.
         relevance: The relevance of the best hit before and after, each None without a hit.
         confidence: The confidence of the best hit before and after.
@@ -35,7 +35,7 @@ class ReplayedQuery:
 
 
 def replayed(query: str, times: int, before: Sequence[Hit], after: Sequence[Hit]) -> ReplayedQuery:
-    """Return what moved between the hits of two snapshots."""
+    """Return how the hits of two snapshots differ for a query."""
     old, new = _documents(before), _documents(after)
     left = _without(old, new)
     kept = 1 - len(left) / len(old) if old else float(not new)
@@ -54,5 +54,5 @@ def _without(documents: Sequence[str], others: Sequence[str]) -> tuple[str, ...]
 
 
 def by_movement(found: Sequence[ReplayedQuery]) -> list[ReplayedQuery]:
-    """Return queries with what moved most first: the fewest kept documents, then another order, then frequency."""
+    """Sort queries by how much moved: fewest kept documents first, then changed order, then most frequent."""
     return sorted(found, key=lambda one: (one.kept, one.same, -one.times))

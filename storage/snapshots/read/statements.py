@@ -1,4 +1,4 @@
-"""Statements: what SQL over one snapshot reads, and the kept snapshots that a statement names beside it."""
+"""Statements: run SQL over one snapshot, and over other kept snapshots that the statement names."""
 
 import re
 from collections.abc import Mapping
@@ -19,7 +19,7 @@ from docmill.storage.sql.statement_pool import query
 
 _AT = re.compile(rf"\b(?:{'|'.join(SCHEMAS)})_at\s*\(\s*'?([\w.-]+)'?\s*\)", re.IGNORECASE)
 _OF_VECTORS = re.compile(rf"\b(?:{'|'.join(OF_VECTORS)}|{EMBEDDINGS}|neighbours)\b", re.IGNORECASE)
-"""Names in a statement that need packs of vectors: others do without them, which a mirror may have to fetch."""
+"""Names in a statement that need the packs of vectors, which a mirror may have to fetch first."""
 _OF_QUESTIONS = re.compile(r"\basked_questions\b", re.IGNORECASE)
 _OF_QUERIES = re.compile(rf"\b(?:queries|{'|'.join(OF_QUERIES)})\b", re.IGNORECASE)
 _OF_LEARNED = re.compile(r"\blearned\b", re.IGNORECASE)
@@ -35,9 +35,9 @@ def run_statement(stored: StoredSnapshot, statement: str, limits: SqlLimits) -> 
         "snapshots": snapshots_table(stored.root, stored.number),
         "evaluations": measurements.read(stored.root),
     }
-    if _OF_QUESTIONS.search(statement):  # their texts and hits are many times what the measures are
+    if _OF_QUESTIONS.search(statement):  # their texts and hits are many times larger than the measures
         extra["asked_questions"] = measurements.read_asked(stored.root)
-    if _OF_JUDGEMENTS.search(statement):  # each has a file
+    if _OF_JUDGEMENTS.search(statement):  # each is a file of its own
         extra["judgements"] = judgements.table(stored.root)
     if _OF_QUERIES.search(statement):
         extra["queries"] = query_log.table(stored.root)
@@ -47,7 +47,7 @@ def run_statement(stored: StoredSnapshot, statement: str, limits: SqlLimits) -> 
 
 
 def _packs_of_space(stored: StoredSnapshot) -> list[Path]:
-    """Return the packs that can hold vectors of the snapshot; others are of a model that it had before."""
+    """Return the packs whose vectors have the snapshot's dimension; others are from a previous model."""
     packs, dimension = stored.ensure_packs("embeddings"), stored.snapshot.space.dimension
     return [path for path in packs if schema_of(path).field("vector").type.list_size == dimension]
 

@@ -1,4 +1,4 @@
-"""Store: open one snapshot of a store, search it, query it in SQL and read its documents."""
+"""Store: open one snapshot of a store, search it, query it with SQL and read its documents."""
 
 from collections.abc import Iterable, Sequence
 from functools import partial
@@ -72,20 +72,20 @@ def open_store(path: str | Path, at: int | str | None = None, *, principals: Ite
         follow_if_behind(folder)
     asking = None if principals is None else check_principals(principals)
     stored, handle = folder.hold(at)
-    hold = SnapshotHold(handle)  # from here on, an error closes it
+    hold = SnapshotHold(handle)  # closes the file if an error follows
     return Store(stored if asking is None else _narrowed_to(stored, asking), hold)
 
 
 def _narrowed_to(
     stored: StoredSnapshot, principals: Iterable[str], earlier: StoredSnapshot | None = None
 ) -> StoredSnapshot:
-    from docmill.storage.access.visible_part import narrowed  # which builds indexes, as most readers never do
+    from docmill.storage.access.visible_part import narrowed  # imports what builds indexes, which few readers need
 
     return narrowed(stored, principals, earlier)
 
 
 def make_ahead(fresh: "Store", earlier: "Store", principals: frozenset[str]) -> "Store":
-    """Return what principals see of a snapshot, made with what they have seen of an earlier one."""
+    """Return what principals see of a snapshot, building on what they saw of an earlier one."""
     return fresh._narrowed.get(principals, earlier._narrowed.held(principals))
 
 
@@ -99,9 +99,9 @@ def query_vector(store: "Store", query: str) -> npt.NDArray[np.float32] | None:
     return sources.query_vector(query) if sources.encoder.fits([query])[0] else None
 
 
-_REPLAYED = 100  # frequent queries, unless others are given: two seconds for both snapshots
+_REPLAYED = 100  # frequent queries to replay unless others are given: two seconds for both snapshots
 _FACET_HITS = 100
-"""Hits of a query whose values are counted: every query ranks all chunks, and further down they answer nothing."""
+"""Hits of a query whose values are counted. Every query ranks all chunks, and further down they no longer answer it."""
 
 
 @checked_methods
@@ -121,10 +121,10 @@ class Store(StoreFeedback):
     def seen_by(self, principals: Iterable[str]) -> "Store":
         """Return the snapshot as principals may see it, as if the store had only their documents.
 
-        All methods of the returned store answer so, scores and counts included. It is made in a temporary folder, in
-        seconds for 100,000 chunks, and kept for the next call with principals of equal rights. It
-        has no rejects, runs, costs, evaluations, deleted documents and other snapshots. Of an older snapshot, it lacks
-        the documents that the newest one no longer shows to these principals.
+        All methods of the returned store, including their scores and counts, use only these documents. It is made in a
+        temporary folder, in seconds for 100,000 chunks, and kept for the next call with principals of equal rights. It
+        has no rejects, runs, costs, evaluations, deleted documents or other snapshots. In an older snapshot, it leaves
+        out documents that the newest one no longer shows to these principals.
 
         Args:
             principals: Who asks, such as `["sales", "all"]`. They may see a document whose `access` names one of them.
@@ -147,7 +147,7 @@ class Store(StoreFeedback):
         from docmill.storage.access.visible_part import named_in
         from docmill.storage.snapshots.read.stores_by_principal import NarrowedStores
 
-        stored, hold = self.stored, self._hold  # and not this object, which closes itself when nobody refers to it
+        stored, hold = self.stored, self._hold  # rather than `self`, which closes itself once nobody refers to it
 
         def make(principals: frozenset[str], earlier: Store | None) -> Store:
             return Store(_narrowed_to(stored, principals, earlier.stored if earlier else None), hold, owns=False)
@@ -168,14 +168,14 @@ class Store(StoreFeedback):
         """Return the chunks that answer a query best.
 
         Args:
-            text: The query, in words. One that is too long for the model is read in parts; a step `query` of each hit
-                then says so.
+            text: The query, in words. If it is too long for the model, it is read in parts, and a step `query` of each
+                hit says so.
             k: How many hits to return at most.
             mode: `"hybrid"` fuses the rankings of both indexes; `"vector"` and `"keyword"` use one of them.
             where: An SQL predicate over the columns of chunks and documents, such as `"content_type = 'code'"`. Both
                 indexes apply it before they rank.
             rewrite: A function that returns other wordings of a query. `expand="model"` needs it.
-            principals: Who asks: only documents that these may see are searched, as by `seen_by`.
+            principals: Who asks: only documents that they may see are searched, as by `seen_by`.
             **how: Further options, the fields of `SearchOptions`.
 
         Returns:
@@ -204,7 +204,7 @@ class Store(StoreFeedback):
         principals: Iterable[str] | None = None,
         **how: Unpack[SearchArguments],
     ) -> list[list[Hit]]:
-        """Return the hits of several queries, faster than by one `search` each.
+        """Return the hits of several queries, faster than one `search` each.
 
         The predicate is evaluated once and all queries are encoded in one batch. The batch rounds vectors differently:
         scores can differ from those of `search` by about 1e-6.
@@ -243,7 +243,7 @@ class Store(StoreFeedback):
         ]
 
     def similar(self, chunk_id: str, k: int = 5, where: str | None = None) -> list[Hit]:
-        """Return the chunks whose vectors are nearest to that of a chunk.
+        """Return the chunks whose vectors are nearest to the vector of a chunk.
 
         Args:
             chunk_id: The id of the chunk, such as `Hit.chunk_id`.
@@ -310,8 +310,8 @@ class Store(StoreFeedback):
         It reads the tables of the snapshot and the views that `docmill sql --tables` describes, such as `routing`,
         `snapshots`, `lengths` and `duplicates`; `neighbours(CHUNK_ID, 5)` gives the nearest chunks of one.
         `chunks_at(41)` and `chunks_at('TAG')` read `chunks` of another kept snapshot; every table has such a macro. The
-        statement runs in a process of its own, which is kept for the next one. It may take 2 GB for its work and 2 GB
-        for its result.
+        statement runs in a separate process, which is kept for the next one. It may use 2 GB for its work and 2 GB for
+        its result.
 
         Args:
             statement: One SELECT in the SQL of DuckDB.
@@ -348,9 +348,8 @@ class Store(StoreFeedback):
     ) -> "Exported":
         """Sync chunks and vectors to a file or a database of another program.
 
-        A row has the columns that the guide on exports lists, among them the vector. The next export writes the rows
-        that are new or changed, and removes those of chunks that have left. An export that was interrupted is finished
-        by the next one.
+        A row has the columns that the guide on exports lists, among them the vector. The next export writes new and
+        changed rows, and removes the rows of chunks that have left. It also completes an interrupted export.
 
         Args:
             to: `NAME.jsonl` or `NAME.parquet` for one file; `jsonl:FOLDER`, `parquet:FOLDER` or `hf:FOLDER` for a
@@ -360,16 +359,16 @@ class Store(StoreFeedback):
             where: An SQL predicate, as in `search`: only chunks for which it is true.
             since: The number or the tag of an earlier snapshot: only chunks that are new or changed since then, and the
                 ids of removed ones. For files only.
-            replace: Write all rows again, also where the target holds an export of another store, another condition,
-                another embedding model or a newer snapshot.
+            replace: Write all rows again, even if the target is an export of another store, another condition, another
+                embedding model or a newer snapshot.
 
         Returns:
             What the export did. Chunks without a vector are left out and counted as `pending`.
 
         Raises:
-            docmill.errors.ConfigError: `to` is no address of an export, or a package or a password is missing.
+            docmill.errors.ConfigError: `to` is not an export address, or a package or a password is missing.
             docmill.errors.QueryError: `where` cannot be evaluated within the limits of `sql`.
-            docmill.errors.StoreError: The target holds something else, or was exported otherwise; nothing has changed.
+            docmill.errors.StoreError: The target has other contents, or was exported differently; nothing has changed.
             docmill.errors.Locked: Another export writes to the target.
             docmill.errors.Transient: The disk is full, or a server does not answer.
 
@@ -385,10 +384,10 @@ class Store(StoreFeedback):
         return export(self.stored, str(to), ExportOptions(table, where, since, replace))
 
     def gaps(self, most: int = 200) -> "list[ContentGap]":
-        """Return what people ask and the store has no good answer to, grouped by meaning.
+        """Return queries to which the store has no good answer, grouped by meaning.
 
-        Asks the queries again that had no hit of confidence .2, or that a person judged to have no answer here. Leaves
-        out queries that this snapshot answers, and those with a passage that was judged right.
+        These had no hit of confidence .2, or a person judged that the store has no answer. They are asked again.
+        Queries that this snapshot answers, or that have a passage judged right, are left out.
 
         Args:
             most: How many queries to ask again at most, the most frequent ones.
@@ -420,17 +419,17 @@ class Store(StoreFeedback):
         mode: Mode = "hybrid",
         **how: Unpack[SearchArguments],
     ) -> "list[ReplayedQuery]":
-        """Ask the same queries of this snapshot and of another one, and return what moved in the answers.
+        """Ask the same queries of this snapshot and of another one, and return how the answers differ.
 
         Args:
             other: The snapshot to compare with, such as `open_store(path, "candidate-2")`.
-            queries: The queries. None takes the 100 that the log has most often.
+            queries: The queries. None takes the 100 most frequent ones of the log.
             k: How many hits of each query to compare.
             mode: As in `search`.
             **how: As in `search`, for both snapshots.
 
         Returns:
-            One entry for each query, those that moved most first: `entered` are documents that only `other` finds.
+            One entry for each query, those that changed most first: `entered` are documents that only `other` finds.
 
         Raises:
             docmill.errors.QueryError: As `search`, if any of the queries cannot be answered.
@@ -458,9 +457,8 @@ class Store(StoreFeedback):
             `share` of the chunks with vectors, from 0 to 1, the number of `pending` chunks, and the `minutes` that a
             run needs for these, or None. `poorly_read` has the languages that the model cannot read, by their tag: the
             number of `documents` and the `share` of their letters that are not read. A store on an object store also
-            has `synced`: when its mirror was last in step with it (ISO 8601, UTC). If a language model was asked,
-            `contexts` counts the chunks whose answers from it are `missing`, `refused` or `stale`, with the last
-            `reason`.
+            has `synced`: when its mirror was last in sync (ISO 8601, UTC). If a language model was asked, `contexts`
+            counts the chunks whose answers from it are `missing`, `refused` or `stale`, with the last `reason`.
 
         Raises:
             docmill.errors.StoreError: A file of the snapshot is damaged.

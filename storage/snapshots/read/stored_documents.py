@@ -1,4 +1,4 @@
-"""Stored documents: one open snapshot, and what is read of its documents: rows, texts, sections and chunks."""
+"""Stored documents: read the documents of one open snapshot: rows, texts, sections and chunks."""
 
 import os
 import re
@@ -26,21 +26,21 @@ if TYPE_CHECKING:
     from docmill.storage.snapshots.read.outline import Section
 
 _ID = re.compile("[0-9a-f]{32}")
-_TELLING = 3  # characters of a name that tells documents apart; shorter ones are in most words
+_TELLING = 3  # characters that a name needs to tell documents apart; shorter ones occur in most words
 _MOST_ALIKE = 3  # documents that an error names, in one line
 
 
 class SnapshotHold:
-    """The open file that keeps a snapshot from a vacuum, until `release` or until nobody refers to this any more."""
+    """The open file that protects a snapshot from a vacuum, until `release` is called or the object is collected."""
 
     def __init__(self, handle: int) -> None:
         self.release = finalize(self, os.close, handle)
 
 
 class StoredDocuments:
-    """The documents and chunks of one open snapshot; `Store` adds what is asked of all of them.
+    """The documents and chunks of one open snapshot; `Store` adds searches and SQL.
 
-    `hold` keeps the snapshot. Only a store that `owns` it releases it when it is closed.
+    `hold` protects the snapshot. Closing the store releases it only if the store `owns` it.
     """
 
     def __init__(self, stored: StoredSnapshot, hold: SnapshotHold | None = None, owns: bool = True) -> None:
@@ -138,7 +138,7 @@ class StoredDocuments:
         return whole_documents(self.stored, [row_of(self, uri)], self._sources.text_packs)[0]
 
     def _rows(self, uri: str) -> list[DocumentRow]:
-        # The id follows from the uri, and leads to one bucket; all of them are read only for what is not there.
+        # The id follows from the uri and leads to one bucket. All buckets are read only if the row is not there.
         if found := [row for row in self._sources.documents([document_key(uri)]) if row.uri == uri]:
             return found
         table = read_table(self.stored, "documents", ["document_id", "uri"])
@@ -222,7 +222,7 @@ class StoredDocuments:
             The section. Its text includes its heading and its subsections.
 
         Raises:
-            docmill.errors.QueryError: The snapshot has no document at `uri`, or the document no such section, or
+            docmill.errors.QueryError: The snapshot has no document at `uri`, or the document has no such section or
                 several; the message names them.
             docmill.errors.StoreError: A file of the snapshot is damaged.
 
@@ -263,8 +263,8 @@ class StoredDocuments:
             after: How many chunks after it to return at most.
 
         Returns:
-            The rows in the order of the document, the chunk among them. Where chunks lie within others, as in
-            hierarchies, all are of its depth.
+            The rows in the order of the document, including the chunk. If chunks contain others, as in hierarchies, all
+            rows have the depth of the chunk.
 
         Raises:
             docmill.errors.QueryError: The snapshot has no such chunk, or a count is negative.
@@ -300,7 +300,7 @@ def row_of(store: StoredDocuments, uri: str) -> DocumentRow:
 
 
 def _alike(store: StoredDocuments, uri: str) -> str:
-    """Return which documents have the name of one that is missed in theirs: people leave out folders and suffixes."""
+    """Return a hint naming documents whose uri contains the name of a missing one: people omit folders and suffixes."""
     name = PurePosixPath(uri).stem
     if len(name) < _TELLING:
         return ""
@@ -310,10 +310,10 @@ def _alike(store: StoredDocuments, uri: str) -> str:
 
 
 def chunks_in(store: StoredDocuments, row: DocumentRow, names: Sequence[str]) -> list[dict[str, Any]]:
-    """Return columns of a document's chunks in their order: one bucket is read, where SQL would look at all of them."""
+    """Return columns of a document's chunks in order. Only one bucket is read, whereas SQL would read all of them."""
     return store._sources.columns_of(row.document_id, names)
 
 
 def _kind(row: ChunkRow) -> tuple[int, bool]:
-    """Return what chunks that follow each other have in common: their depth, and whether they are summaries."""
+    """Return what neighbouring chunks must have in common: their depth, and whether they are summaries."""
     return row.depth, row.about_end > 0

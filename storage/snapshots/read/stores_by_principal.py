@@ -1,4 +1,4 @@
-"""Stores by principal: what several principals see of one snapshot, each made once and kept for the next question."""
+"""Stores by principal: the parts of one snapshot that principals may see, each made once and kept for reuse."""
 
 from collections import OrderedDict
 from collections.abc import Callable
@@ -8,14 +8,15 @@ from typing import Generic, TypeVar
 S = TypeVar("S")
 
 _MOST = 16
-"""Narrowed stores that are kept. Each takes disk for its rows and memory for its indexes."""
+"""The most narrowed stores that are kept. Each takes disk space for its rows and memory for its indexes."""
 
 
 class NarrowedStores(Generic[S]):
-    """The stores that some principals see, the latest ones used; many threads may ask.
+    """The narrowed stores of principals; the most recently used ones are kept. It is safe for threads.
 
-    `named` are the principals that documents name: no others make a difference. `make` makes a store, given these and
-    what they have seen of an earlier snapshot, or None. Whoever asks for a store that is made waits for none.
+    `named` are the principals that documents name; others make no difference. `make` makes a store, given the
+    principals and their store of an earlier snapshot, or None. A store that exists is returned without waiting for
+    another one that is being made.
     """
 
     def __init__(self, named: frozenset[str], make: Callable[[frozenset[str], S | None], S]) -> None:
@@ -26,7 +27,7 @@ class NarrowedStores(Generic[S]):
         self._lock = Lock()
 
     def held(self, principals: frozenset[str]) -> S | None:
-        """Return the store that principals see, if it is made."""
+        """Return the store that principals see, or None if it is not made yet."""
         key = principals & self._named
         with self._lock:
             if key in self._made:
@@ -34,7 +35,7 @@ class NarrowedStores(Generic[S]):
             return self._made.get(key)
 
     def get(self, principals: frozenset[str], earlier: S | None = None) -> S:
-        """Return the store that principals see; `earlier` is what they have seen of an earlier snapshot."""
+        """Return the store that principals see; `earlier` is their store of an earlier snapshot."""
         key = principals & self._named
         with self._lock:
             own = self._making.setdefault(key, Lock())

@@ -1,4 +1,4 @@
-"""Deleted documents: keep the rows of recently deleted documents, so that `undelete` restores them without work."""
+"""Deleted documents: keep the rows of recently deleted documents, so that `undelete` can simply restore them."""
 
 from collections.abc import Collection, Mapping
 from datetime import UTC, datetime, timedelta
@@ -17,9 +17,9 @@ def deleted_tables(
 ) -> dict[str, tuple[StoredFile, ...]]:
     """Return the tables `deleted` and `deleted_chunks` after a commit.
 
-    `left` are the rows of `documents` and `chunks` that enter, but for documents that have moved: `entered`, the rows
-    of the documents that the commit writes, have their content. The documents `leaving`, and those deleted more than
-    `days` ago, leave.
+    `left` are the rows of `documents` and `chunks` that the commit removes. They enter these tables, except for
+    documents that have moved: their content is also in `entered`, the documents that the commit writes. Documents in
+    `leaving`, and those deleted more than `days` ago, leave the tables.
     """
     if base is None:
         return {}
@@ -29,7 +29,7 @@ def deleted_tables(
     leaving = {*leaving, *fresh.column("document_id").to_pylist()}
     horizon = (datetime.now(UTC) - timedelta(days=days)).isoformat("T", "seconds")
     held = read_table(base, "deleted")
-    # Not equal: with 0 days, what was deleted within this second goes, too.
+    # `greater`, not `greater_equal`: with 0 days, documents deleted within this second go, too.
     kept = held.filter(pc.greater(held.column("deleted"), horizon))
     kept = _without(kept, leaving)
     if not fresh.num_rows and kept.num_rows == held.num_rows:
@@ -45,7 +45,7 @@ def deleted_tables(
 
 
 def without_expired(base: StoredSnapshot, days: float) -> StoredSnapshot:
-    """Return a snapshot without the documents that were deleted more than `days` ago; the same if there are none."""
+    """Return a snapshot without documents deleted more than `days` ago; the same object if there are none."""
     nothing = {"documents": DOCUMENTS.empty_table(), "chunks": CHUNKS.empty_table()}
     tables = deleted_tables(base, nothing, nothing["documents"], (), days)
     changed = base.changed(tables={**base.snapshot.tables, **tables})

@@ -1,6 +1,6 @@
-"""Rewrite buckets: documents leave a table and others enter it; each bucket that this touches is rewritten.
+"""Rewrite buckets: remove documents from a table and add others; each bucket concerned is rewritten.
 
-Buckets can be rewritten elsewhere: a `Rewriting` does what `rewrite_here` does, and makes the same files.
+Buckets can be rewritten on other machines: any `Rewriting` makes the same files as `rewrite_here`.
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
@@ -20,7 +20,7 @@ from docmill.storage.snapshots.history.snapshots import StoredFile
 from docmill.storage.snapshots.tables.spill import Rows, parts
 from docmill.storage.snapshots.tables.tables import Ints, at_once, bucket_numbers, read_stored_file, split, write_bucket
 
-_PASSES = 32  # maximum of passes over the new rows; fewer passes hold more rows in memory
+_PASSES = 32  # the most passes over the new rows; fewer passes hold more rows in memory
 _ROWS_AT_ONCE = 4_096  # new rows in memory while their buckets are written
 
 
@@ -35,9 +35,9 @@ class BucketTable:
 
 @dataclass(frozen=True, slots=True)
 class Leaving:
-    """The documents whose rows leave a table, and what the caller wants of these rows.
+    """The documents whose rows leave a table, and which parts of these rows the caller wants back.
 
-    That is `columns` of all of them, and whole rows of the documents `whole`.
+    The caller gets `columns` of all of them, and the whole rows of the documents `whole`.
     """
 
     documents: Collection[str]
@@ -47,7 +47,7 @@ class Leaving:
 
 @dataclass(frozen=True, slots=True)
 class Exchanged:
-    """The files after an exchange, and what was wanted of the rows that left, in no order."""
+    """The files after an exchange, and the wanted parts of the rows that left, in no order."""
 
     pieces: tuple[StoredFile, ...]
     left: pa.Table
@@ -58,7 +58,7 @@ class Exchanged:
 class BucketChange:
     """A bucket to rewrite: its `old` file, the ids of the documents that leave it, and its `new` rows.
 
-    `whole` are those of the documents whose whole rows are wanted.
+    `whole` are the documents whose whole rows are wanted.
     """
 
     bucket: int
@@ -70,7 +70,7 @@ class BucketChange:
 
 @dataclass(frozen=True, slots=True)
 class TableChange:
-    """Buckets of the table `name` to rewrite, and the `columns` that are wanted of the rows that leave."""
+    """Buckets of the table `name` to rewrite, and the wanted `columns` of the rows that leave."""
 
     name: str
     columns: tuple[str, ...]
@@ -97,7 +97,7 @@ def replace_documents(
 
 
 def rewrite_here(root: Path, change: TableChange) -> Exchanged:
-    """Rewrite buckets by threads of this process."""
+    """Rewrite buckets with threads of this process."""
     made = at_once(partial(_rewritten, root, change), change.buckets)
     return joined(change.name, change.columns, made)
 
@@ -105,7 +105,7 @@ def rewrite_here(root: Path, change: TableChange) -> Exchanged:
 def exchange_documents(
     root: Path, table: BucketTable, leaving: Leaving, added: Rows, rewriting: Rewriting = rewrite_here
 ) -> Exchanged:
-    """Do what `replace_documents` does, and return also what is wanted of the rows that left."""
+    """Do what `replace_documents` does, and also return the wanted parts of the rows that left."""
     name, buckets, columns = table.name, table.buckets, tuple(leaving.columns)
     numbers = [bucket_numbers(part, buckets) for part in parts(added, ["document_id"])]
     entering = np.bincount(np.concatenate([np.zeros(0, np.int32), *numbers]), minlength=buckets)
@@ -125,7 +125,7 @@ def exchange_documents(
 
 
 def joined(name: str, columns: Sequence[str], made: Iterable[Exchanged]) -> Exchanged:
-    """Return what several calls have exchanged of a table as one."""
+    """Return the results of several exchanges of a table as one."""
     held, nothing = list(made), SCHEMAS[name].empty_table()
     return Exchanged(
         tuple(chain.from_iterable(one.pieces for one in held)),
@@ -135,7 +135,7 @@ def joined(name: str, columns: Sequence[str], made: Iterable[Exchanged]) -> Exch
 
 
 def _rewritten(root: Path, change: TableChange, own: BucketChange) -> Exchanged:
-    """Rewrite one bucket; without rows it has no file."""
+    """Rewrite one bucket; an empty bucket has no file."""
     nothing = SCHEMAS[change.name].empty_table()
     held = read_stored_file(root, own.old) if own.old else nothing
     gone, whole = pa.array(own.gone, pa.string()), pa.array(own.whole, pa.string())
@@ -153,7 +153,7 @@ def _by_bucket(documents: Collection[str], buckets: int) -> dict[int, tuple[str,
 
 
 def _groups(touched: Sequence[int], entering: Ints) -> Iterator[list[int]]:
-    """Yield groups of buckets with few enough new rows together; each group takes one pass over all new rows."""
+    """Yield groups of buckets whose new rows fit into memory; each group takes one pass over all new rows."""
     most = max(_ROWS_AT_ONCE, int(entering.sum()) // _PASSES)
     group, rows = list[int](), 0
     for bucket, own in zip(touched, entering[touched].tolist(), strict=True):
@@ -167,7 +167,7 @@ def _groups(touched: Sequence[int], entering: Ints) -> Iterator[list[int]]:
 
 
 def _rows_of(added: Rows, numbers: Sequence[Ints], group: Sequence[int], schema: pa.Schema) -> dict[int, pa.Table]:
-    """Return the new rows of some buckets."""
+    """Return the new rows of the buckets in `group`, by bucket."""
     low, high = group[0], group[-1]
     own = [(part >= low) & (part <= high) for part in numbers]
     found = [
@@ -179,7 +179,7 @@ def _rows_of(added: Rows, numbers: Sequence[Ints], group: Sequence[int], schema:
 
 
 def _without(table: pa.Table, documents: pa.Array) -> list[pa.Table]:
-    """Return the rows of other documents as slices, which copy nothing."""
+    """Return the rows of other documents as slices, which are not copied."""
     leaves = pc.is_in(table.column("document_id"), value_set=documents).to_numpy()
     edges = [0, *(np.flatnonzero(np.diff(leaves)) + 1).tolist(), table.num_rows]
     kept = [table.slice(first, last - first) for first, last in pairwise(edges) if last > first and not leaves[first]]
@@ -187,5 +187,5 @@ def _without(table: pa.Table, documents: pa.Array) -> list[pa.Table]:
 
 
 def _of(table: pa.Table, documents: pa.Array) -> pa.Table:
-    # Copied, so that the rows do not keep all others of their file in memory.
+    # A filter copies, so that these rows do not keep the rest of their file in memory.
     return table.filter(pc.is_in(table.column("document_id"), value_set=documents))

@@ -1,4 +1,4 @@
-"""Row columns: many rows of a dataclass in memory as columns, which take a tenth of what their objects take."""
+"""Row columns: keep many rows of a dataclass in memory as columns, which take a tenth of the memory of objects."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import MISSING, dataclass, field, fields, replace
@@ -12,15 +12,15 @@ import pyarrow.compute as pc
 
 R = TypeVar("R")
 _AT_ONCE = 1 << 14
-"""Rows that are objects at a time: enough for Arrow to be quick, and few megabytes."""
+"""Rows that exist as objects at a time: enough for Arrow to be fast, and only a few megabytes."""
 
 
 @dataclass(frozen=True)
 class RowColumns(Sequence[R]):
-    """Rows of the dataclass `kind`; each access makes a row again.
+    """Rows of the dataclass `kind`; each access creates the row object again.
 
-    `table` has a column for a field whose values differ, `constants` has the value of a field that is the same in all
-    of its rows; any other field has its default. Rows that cannot be told in columns are `others`, which come last.
+    `table` has a column for each field whose values differ, and `constants` has the values of fields that are equal in
+    all of its rows; any other field has its default. Rows that columns cannot represent are `others`, which come last.
     """
 
     kind: type[R]
@@ -49,33 +49,33 @@ class RowColumns(Sequence[R]):
         """Return the rows at ascending places."""
         inside = places < self.table.num_rows
         others = [self.others[place] for place in (places[~inside] - self.table.num_rows).tolist()]
-        if not inside.any():  # to take no rows copies columns of several pieces all the same
+        if not inside.any():  # `take` copies columns of several pieces even if it takes no rows
             return others
         return [*self._told(self.table.take(pa.array(places[inside]))), *others]
 
     def among(self, name: str, values: Collection[str]) -> pa.Array:
-        """Return for each row of the table whether a column of texts has one of some values there."""
+        """Return for each row of the table whether its text in a column is among `values`."""
         column = self.table.column(name)
         return pc.is_in(column, value_set=pa.array(list(values), column.type)).combine_chunks()
 
     def parted(self, name: str, values: Collection[str]) -> "tuple[RowColumns[R], list[R]]":
-        """Return the rows whose field does not have one of some values, and those that have."""
+        """Split the rows into those whose field is not among `values`, and those whose field is."""
         having = self.having(name, values)
-        if not having:  # nothing is copied: a run holds these rows twice, before and after
+        if not having:  # copy nothing, because a run already keeps these rows twice, before and after
             return self, having
         left = pc.invert(self.among(name, values))
         others = tuple(one for one in self.others if getattr(one, name) not in values)
         return replace(self, table=self.table.filter(left), others=others), having
 
     def having(self, name: str, values: Collection[str]) -> list[R]:
-        """Return the rows whose field has one of some values."""
+        """Return the rows whose field is among `values`."""
         if not values:
             return []
         here = self._told(self.table.filter(self.among(name, values)))
         return [*here, *(one for one in self.others if getattr(one, name) in values)]
 
     def beside(self, rows: Iterable[R]) -> "RowColumns[R]":
-        """Return these rows and others."""
+        """Return these rows followed by others."""
         return replace(self, others=(*self.others, *rows))
 
     def _told(self, table: pa.Table) -> Iterator[R]:
@@ -91,7 +91,7 @@ class RowColumns(Sequence[R]):
 
 
 class RowDraft(Generic[R]):
-    """Rows on their way to columns: `add` takes the values of the columns of `schema`, in order."""
+    """Collects rows into columns: `add` takes the values of the columns of `schema`, in order."""
 
     def __init__(self, kind: type[R], schema: pa.Schema, constants: Mapping[str, Any]) -> None:
         self._kind, self._schema, self._constants = kind, schema, constants
@@ -106,7 +106,7 @@ class RowDraft(Generic[R]):
             self._flush()
 
     def finish(self, key: str) -> RowColumns[R]:
-        """Return the rows in the order of a column of texts; of rows with the same text there, the last one."""
+        """Return the rows sorted by a text column; of rows with equal text there, only the last is kept."""
         self._flush()
         pieces = [[batch.column(place) for batch in self._batches] for place in range(len(self._schema))]
         self._batches.clear()
@@ -120,7 +120,7 @@ class RowDraft(Generic[R]):
         if self._rows:
             try:
                 self._batches.append(self._batch(self._rows))
-            except UnicodeEncodeError:  # a row with a name of bytes that are no text stays an object
+            except UnicodeEncodeError:  # a row with a name that is not valid Unicode stays an object
                 plain = [row for row in self._rows if not self._strange(row)]
                 self._batches += [self._batch(plain)] if plain else []
             self._rows = []
@@ -142,7 +142,7 @@ class RowDraft(Generic[R]):
 
 
 def _sorted(table: pa.Table, key: str) -> pa.Table:
-    """Return a table by a column of texts; of rows with the same text there, the last one."""
+    """Return a table sorted by a text column; of rows with equal text there, only the last is kept."""
     if table.num_rows < 2:
         return table.combine_chunks()
     if not pc.all(pc.less_equal(*_neighbours(table, key))).as_py():
@@ -154,6 +154,6 @@ def _sorted(table: pa.Table, key: str) -> pa.Table:
 
 
 def _neighbours(table: pa.Table, key: str) -> tuple[pa.ChunkedArray, pa.ChunkedArray]:
-    """Return the texts of all rows but the last, and of the row after each."""
+    """Return the texts of all rows but the last, and the texts of all rows but the first."""
     column = table.column(key)
     return column.slice(0, len(column) - 1), column.slice(1)

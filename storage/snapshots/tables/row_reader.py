@@ -1,4 +1,4 @@
-"""Row reader: keep the files of a table open, and read single rows by id without the rows around them."""
+"""Row reader: keep the files of a table open, and read single rows by id without the rest of the file."""
 
 from collections.abc import Collection, Iterator, Sequence
 from functools import cache, lru_cache, partial
@@ -17,8 +17,8 @@ from docmill.storage.snapshots.history.folder import StoredSnapshot
 from docmill.storage.snapshots.history.snapshots import StoredFile
 
 _KEPT, _MOST_KEPT = 256, 1024
-"""Open files of a table, of 20 kB and one handle each, and how many where a process may open four times as many in all:
-300,000 chunks are in 1,024 files, and opening one takes as long as reading a row."""
+"""How many files of a table stay open, at 20 kB and one handle each, and how many if the process may open four times
+that number. 300,000 chunks are in 1,024 files, and opening a file takes as long as reading a row."""
 
 
 class OpenedTable:
@@ -34,7 +34,7 @@ class OpenedTable:
     def rows(self, column: str, ids: Collection[str], names: Sequence[str] = ()) -> pa.Table:
         """Return the rows whose id in `column` is among `ids`, in no order.
 
-        With `names`, `column` among them, only these columns are read.
+        If `names` are given, only these columns are read; `column` must be among them.
         """
         schema = _schema(self._name, tuple(names))
         files = [(self._opened(bucket), own) for bucket, own in self._by_bucket(ids).items()]
@@ -42,7 +42,7 @@ class OpenedTable:
         return pa.concat_tables(found) if found else schema.empty_table()
 
     def filled(self, column: str, ids: Collection[str]) -> list[str]:
-        """Return those of some ids whose files can hold a value other than "" in a column of texts.
+        """Return the ids whose files may have a value other than "" in a text column.
 
         Only the statistics of the files are read, so a column that is "" throughout costs nothing.
         """
@@ -60,7 +60,7 @@ class OpenedTable:
 
 
 class _OpenedFile:
-    """One Parquet file with the first digits of the ids in each of its row groups, in the order of the groups."""
+    """One open Parquet file, with the range of the first digits of the ids in each of its row groups."""
 
     def __init__(self, root: Path, piece: StoredFile) -> None:
         self._root = root
@@ -75,12 +75,12 @@ class _OpenedFile:
         self._blank = lru_cache(_KEPT)(partial(_is_blank, self._file.metadata))
 
     def rows(self, column: str, ids: Collection[str], names: Sequence[str]) -> pa.Table:
-        """Return the rows whose `column` is among `ids`, with the columns that are there, or those among `names`."""
+        """Return the rows whose `column` is among `ids`, with all columns of the file or those among `names`."""
         heads = [key[:BUCKET_DIGITS] for key in ids]
         groups = [i for i, (low, high) in enumerate(self._spans) if any(low <= head <= high for head in heads)]
         table, wanted = self._read(groups, names), frozenset(ids)
         places = [place for place, key in enumerate(table.column(column).to_pylist()) if key in wanted]
-        # One row, or the rows of one document, are a slice, which copies no column.
+        # One row, or the rows of one document, are adjacent: a slice copies no column.
         if places and places[-1] - places[0] == len(places) - 1:
             return table.slice(places[0], len(places))
         return table.take(pa.array(places, pa.int64()))
@@ -94,7 +94,7 @@ class _OpenedFile:
             raise self._damaged(error) from error
 
     def is_blank(self, column: str) -> bool:
-        """Return whether a column of texts is known to be "" in all rows; a column that the file lacks is."""
+        """Return whether a text column is known to be "" in all rows, or is missing in the file."""
         return self._blank(column)
 
     def _damaged(self, error: Exception) -> StoreError:
@@ -123,7 +123,7 @@ def _is_blank(metadata: pq.FileMetaData, name: str) -> bool:
 
 
 def _spans(metadata: pq.FileMetaData) -> Iterator[tuple[str, str]]:
-    """Yield the first digits of the least and greatest document id of each row group, if the file records them."""
+    """Yield the first digits of the least and greatest document id of each row group; a wide range if unknown."""
     names = metadata.schema.names
     column = names.index("document_id")
     for group in range(metadata.num_row_groups):

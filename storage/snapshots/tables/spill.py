@@ -1,4 +1,4 @@
-"""Spill: rows that wait on disk, so that the memory of a run does not grow with its input."""
+"""Spill: keep rows on disk, so that the memory of a run does not grow with its input."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ import pyarrow as pa
 
 @dataclass(frozen=True, slots=True)
 class Spill:
-    """Rows of one schema in a file, which is read into memory part by part."""
+    """A file with rows of one schema, which is read into memory part by part."""
 
     path: Path
     num_rows: int
@@ -44,7 +44,7 @@ def parts(rows: Rows, columns: Sequence[str]) -> Iterator[pa.Table]:
 
 
 def gathered(tables: Iterable[pa.Table], rows: int) -> Iterator[pa.RecordBatch]:
-    """Yield the rows of tables, small ones together and large ones cut, `rows` at a time or fewer at the end."""
+    """Yield the rows of tables in batches of `rows` (the last may be smaller): join small tables, cut large ones."""
     held, count = list[pa.Table](), 0
     for table in tables:
         held.append(table)

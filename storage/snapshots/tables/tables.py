@@ -1,6 +1,6 @@
 """Tables: rows in immutable Parquet files, one for each bucket; a change replaces whole files.
 
-A document's rows are in the bucket of its id, sorted by document and position, so that equal rows make equal files.
+A document's rows are in the bucket of its id. Rows are sorted by document and position, so equal rows make equal files.
 """
 
 import os
@@ -35,14 +35,14 @@ Ints = npt.NDArray[np.integer]
 OF_DOCUMENTS = ("documents", "chunks")
 """The tables in buckets, which an ingest can rebuild from the sources."""
 ROWS_PER_BUCKET = 500
-"""Documents or chunks in a bucket of a small store. A changed document rewrites its buckets, which takes 12 us of CPU
-for each row and 1.5 ms for each file; below 500 rows the files take more than the rows."""
+"""Documents or chunks in a bucket of a small store. Changing a document rewrites its buckets, which takes 12 us of CPU
+for each row and 1.5 ms for each file; below 500 rows, the cost of files exceeds that of rows."""
 _ROWS_PER_GROUP = 128
-"""Rows in a row group, which is read whole for the row of one hit: with 512 a search takes a third more CPU time, and
-smaller groups make files larger: those of 128 by 7 %."""
+"""Rows in a row group, which is read whole for the row of one hit. With 512, a search takes a third more CPU time;
+smaller groups make files larger, those of 128 by 7 %."""
 _BUCKETS_AHEAD = 16  # buckets that are read before the rows of the first are used; more keep more rows in memory
 _FILES_AT_ONCE = min(4, os.cpu_count() or 1)
-# Compressing ids and numbers, or a dictionary of distinct values, takes longer than all else and saves little.
+# Compressing ids and numbers, or using dictionaries for distinct values, takes longer than all else and saves little.
 _COMPRESSED = ("text", "context", "metadata", "message", "described", "declared")
 _REPEATED = ("document_id", "uri", "source", "format", "language", "lang", "author", "content_type", "strategy", "role",
              "note", "status", "page", "line", "depth", "above", "parent_id", "headings.list.element",
@@ -65,11 +65,10 @@ _SORT = {
 def bucket_count(rows: int, current: int) -> int:
     """Return how many buckets a table with this number of rows needs; prefer `current` while it is within bounds.
 
-    Buckets between a quarter and twice the wanted size stay, so a growing store re-buckets
-    only when it has doubled.
+    Buckets between a quarter and twice the wanted size stay, so a growing store re-buckets only when it has doubled.
     """
-    # Every commit names each file, which takes 20 us. So a store of more than a million chunks grows by both, the
-    # number and the size of its buckets: by their root, 4,096 of 1,000 chunks at 4 million.
+    # Every commit lists each file, which takes 20 us per file. So in stores of more than a million chunks, both the
+    # number and the size of buckets grow with the square root: 4 million chunks are 4,096 buckets of 1,000.
     size = max(ROWS_PER_BUCKET, isqrt(rows) // 2)
     if current and (size / 4 <= rows / current <= size * 2):
         return current
@@ -82,7 +81,7 @@ def bucket_count(rows: int, current: int) -> int:
 def bucket_counts(documents: int, chunks: int, before: Snapshot | None) -> dict[str, int]:
     """Return how many buckets the tables of documents and of chunks need, given those of the snapshot `before`.
 
-    The number of the first divides that of the second, so that the documents of a file of chunks are in one file.
+    The number for documents divides the number for chunks, so the documents of a file of chunks are in one file.
     """
     current = {name: before.buckets_of(name) if before else 0 for name in OF_DOCUMENTS}
     of_chunks = bucket_count(chunks, current["chunks"])
@@ -92,9 +91,9 @@ def bucket_counts(documents: int, chunks: int, before: Snapshot | None) -> dict[
 def read_stored_file(
     root: Path, piece: StoredFile, columns: list[str] | None = None, documents: Sequence[str] = ()
 ) -> pa.Table:
-    """Read one Parquet file of a table, or some of its columns, in today's schema.
+    """Read one Parquet file of a table, or some of its columns, in the current schema.
 
-    With the sorted ids of some `documents`, read at least the row groups that have rows of these.
+    With the sorted ids of some `documents`, only the row groups that may have their rows are read.
     """
     path = root / piece.file.path
     schema = SCHEMAS.get(path.parent.name)
@@ -102,7 +101,7 @@ def read_stored_file(
         raise StoreError(f"{path} is a file of no table; see: docmill verify --store {root}")
     wanted = schema if columns is None else pa.schema([schema.field(column) for column in columns])
     with _explained(root, path), pq.ParquetFile(path, memory_map=True) as file:
-        own = file.schema_arrow  # made anew each time that it is asked for
+        own = file.schema_arrow  # a property that rebuilds the schema on each access
         held = None if columns is None else [name for name in columns if name in own.names]
         if not documents:
             return conform(file.read(held, use_threads=False), wanted)
@@ -111,7 +110,7 @@ def read_stored_file(
 
 
 def _groups_with(file: pq.ParquetFile, wanted: Sequence[str]) -> Iterator[int]:
-    """Yield the row groups that may have rows of the `wanted` documents, which are sorted."""
+    """Yield the row groups that may have rows of the sorted `wanted` documents."""
     column = file.schema.names.index("document_id")
     for number in range(file.num_row_groups):
         found = file.metadata.row_group(number).column(column).statistics
@@ -129,7 +128,7 @@ def _explained(root: Path, path: Path) -> Iterator[None]:
 
 
 def read_table(stored: StoredSnapshot | None, name: str, columns: list[str] | None = None) -> pa.Table:
-    """Read a table of a snapshot, or some of its columns; without a snapshot it is empty."""
+    """Read a table of a snapshot, or some of its columns; without a snapshot, return an empty table."""
     schema = SCHEMAS[name]
     wanted = schema if columns is None else pa.schema([schema.field(column) for column in columns])
     held = at_once(lambda piece: read_stored_file(stored.root, piece, columns), stored.pieces(name)) if stored else []
@@ -141,7 +140,7 @@ def read_buckets(
 ) -> Iterator[pa.Table]:
     """Yield the rows of some documents, or some columns of these rows, bucket by bucket.
 
-    Files of other buckets are not read. A caller that keeps nothing has the rows of a few buckets in memory.
+    Files of other buckets are not read. At most `_BUCKETS_AHEAD` buckets are in memory unless the caller keeps them.
     """
     by_bucket: dict[int, list[str]] = {}
     for key in sorted(documents):
@@ -158,7 +157,7 @@ def read_buckets(
 
 
 def at_once(call: Callable[[T], R], items: Collection[T]) -> list[R]:
-    """Return the results of `call` for the items, in order; threads work on several at the same time."""
+    """Return the results of `call` for the items, in order; several threads work in parallel."""
     if len(items) < 2:
         return [call(item) for item in items]
     with ThreadPoolExecutor(_FILES_AT_ONCE) as pool:
@@ -167,10 +166,10 @@ def at_once(call: Callable[[T], R], items: Collection[T]) -> list[R]:
 
 def write_bucket(root: Path, name: str, table: pa.Table, bucket: int) -> StoredFile:
     """Write the rows of a bucket, sorted; equal rows make equal files."""
-    # One schema object and one chunk of memory for each column, so that equal rows make equal files.
+    # Always the same schema, and one chunk of memory per column, so that equal rows make equal files.
     schema = SCHEMAS[name].with_metadata({"docmill.schema": str(SCHEMA_VERSION)})
     ordered = pa.Table.from_arrays(table.combine_chunks().sort_by(_SORT[name]).combine_chunks().columns, schema=schema)
-    # From memory: each of hundreds of pages would be a write of its own, which takes half the time of a small file.
+    # Encoded in memory first: writing each of hundreds of pages by itself takes half the time of a small file.
     file = put_immutable(root, f"tables/{name}", ".parquet", _as_parquet(ordered))
     return StoredFile(file, ordered.num_rows, bucket)
 
@@ -196,7 +195,7 @@ def write_single(root: Path, name: str, table: pa.Table) -> tuple[StoredFile, ..
 def rebucket(root: Path, pieces: tuple[StoredFile, ...], name: str, buckets: int) -> tuple[StoredFile, ...]:
     """Return the table spread over another number of buckets.
 
-    Both numbers are powers of two: only old buckets that are equal modulo the new number share new buckets.
+    Both numbers are powers of two, so only old buckets that are equal modulo the new number share new buckets.
     """
     groups: dict[int, list[StoredFile]] = {}
     for piece in pieces:
@@ -213,9 +212,9 @@ def rebucket(root: Path, pieces: tuple[StoredFile, ...], name: str, buckets: int
 def rewrite(
     root: Path, pieces: tuple[StoredFile, ...], name: str, change: Callable[[pa.Table], pa.Table] = lambda table: table
 ) -> tuple[StoredFile, ...]:
-    """Return the table with every file rewritten by this docmill, including columns that older files lack.
+    """Return the table with every file rewritten by this docmill, which adds columns that older files lack.
 
-    `change` may change values, but not the document of a row.
+    `change` may change values, but not which document a row belongs to.
     """
     return tuple(
         at_once(lambda piece: write_bucket(root, name, change(read_stored_file(root, piece)), piece.bucket), pieces)
@@ -228,7 +227,7 @@ def partition(table: pa.Table, buckets: int) -> dict[int, pa.Table]:
 
 
 def split(table: pa.Table, numbers: Ints) -> dict[int, pa.Table]:
-    """Return the rows by their numbers, in their order: as slices of one sorted copy, because filters take longer."""
+    """Return the rows grouped by number, in their order, as slices of one sorted copy: filters would take longer."""
     ordered = table.take(pa.array(np.argsort(numbers, kind="stable")))
     found, counts = np.unique(numbers, return_counts=True)
     ends = np.cumsum(counts)

@@ -1,4 +1,4 @@
-"""Chunk moves: which chunks a commit removes from the indexes and adds to them, by comparing old rows with new ones."""
+"""Chunk moves: compare old rows with new ones to find which chunks a commit removes from the indexes and adds."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -13,7 +13,7 @@ from docmill.storage.snapshots.tables.tables import read_buckets
 from docmill.storage.snapshots.write.posting_rows import TITLES, titles_of
 
 COMPARED = ("chunk_id", "document_id", "headings", *KEYS)
-"""The columns of chunks that decide whether a chunk stays as it is; those of documents are `TITLES`."""
+"""The columns of chunks that decide whether a chunk stays as it is; `TITLES` are those of documents."""
 _Own = tuple[tuple[str, ...], list[str]]
 _Compared = tuple[str, _Own, str]
 
@@ -22,8 +22,8 @@ _Compared = tuple[str, _Own, str]
 class ChunkMoves:
     """Ids of the chunks that leave both indexes (`removed`) and enter them (`added`), and how many stay.
 
-    Chunks that stay with another title or other headings are `renamed`: only their postings are written again.
-    `sources` are chunks that were there with vectors of added ones, and the keys of their vectors.
+    Chunks that stay but have a new title or new headings are `renamed`: only their postings are written again.
+    `sources` are old chunks whose vectors added chunks need, with the keys of their vectors.
     """
 
     removed: frozenset[str]
@@ -38,7 +38,7 @@ NO_MOVES = ChunkMoves(frozenset(), pa.array([], pa.string()), 0)
 
 @dataclass(frozen=True, slots=True)
 class LeftRows:
-    """The rows of the documents that leave: their `TITLES`, and what is `COMPARED` of their chunks."""
+    """The rows of the documents that leave: their `TITLES`, and the `COMPARED` columns of their chunks."""
 
     documents: pa.Table
     chunks: pa.Table
@@ -75,21 +75,21 @@ def compare_chunks(base: StoredSnapshot | None, left: LeftRows, documents: pa.Ta
 
 
 def _holders(old: Mapping[str, _Own]) -> dict[str, str]:
-    """Return a chunk that has a vector, by the key of the vector."""
+    """Return for each vector key a chunk that has that vector."""
     return {one: key for key, (own, _) in old.items() for one in own}
 
 
 def _sources(new: Sequence[_Compared], old: Mapping[str, _Own], holders: Mapping[str, str]) -> dict[str, Sequence[str]]:
-    """Return the chunks of `old` that have vectors of new ones, with the keys of their vectors."""
+    """Return the chunks of `old` whose vectors new chunks need, with the keys of their vectors."""
     wanted = (one for _, (own, _), _ in new for one in own)
     found = {holders[one] for one in wanted if one in holders}
     return {key: old[key][0] for key in found}
 
 
 def _divided(rows: Iterable[_Compared], old: Mapping[str, _Own]) -> tuple[list[_Compared], list[_Compared]]:
-    """Return the chunks that are new, and the chunks that have the vectors that they had.
+    """Split chunks into those that are new, and those whose vectors are unchanged.
 
-    A chunk whose text is as before may have other parts or another window, and so other vectors.
+    A chunk with unchanged text may have other parts or another window, and therefore other vectors.
     """
     new, same = list[_Compared](), list[_Compared]()
     for row in rows:
@@ -100,13 +100,13 @@ def _divided(rows: Iterable[_Compared], old: Mapping[str, _Own]) -> tuple[list[_
 
 
 def _retitled(left: LeftRows, documents: pa.Table) -> set[str]:
-    """Return the ids of documents with another title than before."""
+    """Return the ids of documents whose title has changed."""
     held = titles_of(left.documents)
     return {key for key, title in titles_of(documents).items() if held.get(key, title) != title}
 
 
 def _compared(chunks: pa.Table) -> Iterator[_Compared]:
-    """Yield id, keys of the vectors with the headings, and document of chunks."""
+    """Yield the id, the vector keys with the headings, and the document of each chunk."""
     for batch in chunks.to_batches():
         columns = (batch.column(name).to_pylist() for name in COMPARED)
         for chunk_id, document, headings, first, others in zip(*columns, strict=True):

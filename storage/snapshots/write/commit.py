@@ -1,7 +1,7 @@
 """Commit: artifacts → tables → postings → vectors → snapshot → `current/` → merged postings, in this order.
 
-Readers see nothing before the snapshot file is written. No snapshot names what a crash leaves behind: files, which the
-next writer finds again by content, and a LanceDB version, which it reverts.
+Readers see nothing before the snapshot file is written. A crash leaves behind only things that no snapshot names:
+files, which the next writer finds again by content, and a LanceDB version, which it reverts.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -48,7 +48,7 @@ from docmill.storage.snapshots.write.posting_rows import TITLES, posting_rows, s
 from docmill.storage.snapshots.write.run_tables import costs_of, other_runs
 from docmill.storage.snapshots.write.vector_rows import moved_vectors, vector_rows
 
-_MOST_MOVED = 20_000  # chunks whose vectors are held in memory because they move: 30 MB with 384 dimensions
+_MOST_MOVED = 20_000  # moved chunks whose vectors are kept in memory: 30 MB with 384 dimensions
 _ROWS_AT_ONCE = (
     20_000  # up to this, tables, vectors and postings are written in parallel; above, in turn to save memory
 )
@@ -58,13 +58,12 @@ _ROWS_AT_ONCE = (
 class Changes:
     """The changes of one run.
 
-    `gone` are the ids of documents whose rows leave. `documents` and `chunks` are the new
-    rows, including those of changed documents. `rejects` is the whole table after the run.
-    `artifacts` are packs that are already in the store. Deleted documents can be restored for `undelete_days`.
-    Documents in `erased` cannot: nothing is kept of them, also not of those that were deleted earlier.
-    `costs` are the costs since the last commit; rows that the store already has are skipped.
-    `keys` are the keys of [metadata] with their types; None keeps those of the snapshot before.
-    With `partial`, chunks may lack their vectors, which then are pending; `tokens_per_s` says how fast they are made.
+    `gone` are the ids of documents whose rows leave. `documents` and `chunks` are the new rows, including those of
+    changed documents. `rejects` is the whole table after the run. `artifacts` are packs that are already in the store.
+    Deleted documents can be restored for `undelete_days`, except those in `erased`, of which nothing is kept, even if
+    they were deleted earlier. `costs` are the costs since the last commit; rows that the store already has are skipped.
+    `keys` are the keys of [metadata] with their types; None keeps those of the previous snapshot. With `partial`,
+    chunks may lack vectors, which are then pending; `tokens_per_s` is the speed of embedding.
     """
 
     gone: frozenset[str]
@@ -83,7 +82,7 @@ class Changes:
 
 @dataclass(frozen=True, slots=True)
 class VectorMoves:
-    """Chunks that leave the vector index and enter it: `added` of the new rows, and `filled`, which have waited."""
+    """Chunks that leave the vector index and enter it: `added` are new, `filled` had pending vectors until now."""
 
     removed: frozenset[str]
     added: pa.Array
@@ -94,9 +93,9 @@ class VectorMoves:
 def compare_vectors(
     base: StoredSnapshot | None, changes: Changes, moves: ChunkMoves, packs: Sequence[Path]
 ) -> VectorMoves:
-    """Return how the vector index changes: a chunk is in it once all its vectors are in the packs."""
+    """Return how the vector index changes; a chunk is in it once all its vectors are in the packs."""
     held = Packs(packs)
-    # What waits for its vector is in no index, so it need not be removed from one either.
+    # Chunks with pending vectors are not in the index, so they need not be removed from it.
     before = waiting_in(base)
     left = without(before, pa.array(moves.removed, pa.string()))
     later = waiting(left, held)
@@ -125,12 +124,12 @@ def commit(
 
 
 def put(made: StoredSnapshot, base: StoredSnapshot | None) -> None:
-    """Commit the prepared snapshot, then merge postings for the commit after it, if that is likely made here, too."""
+    """Commit the prepared snapshot, then merge postings ahead for the next commit if that is likely made here, too."""
     root, here = made.root, _stays_here(made.folder, base)
     current_folder.lay(made)
     made.folder.commit(made.snapshot)
     current_folder.show(made)
-    # The snapshot is committed, whatever becomes of the merge; the next commit does without it and tries again.
+    # The snapshot is committed even if the merge fails; the next commit then does without it and tries again.
     with suppress(OSError, StoreError):
         if here:
             keyword_writer.merge_ahead(root, made.snapshot.keywords)
@@ -139,10 +138,10 @@ def put(made: StoredSnapshot, base: StoredSnapshot | None) -> None:
 
 
 def _stays_here(folder: StoreFolder, base: StoredSnapshot | None) -> bool:
-    """Return whether the commits before and after one on top of `base` are made in this folder, as far as known.
+    """Return whether the next commit will probably be made in this folder, too.
 
-    Of a store in a bucket, that is so once a machine has made two commits in a row. A merge that it leaves to its next
-    commit would be lost to another machine.
+    For a store in a bucket, this holds once a machine has made two commits in a row. If another machine makes the next
+    commit, a merge that was prepared here is of no use to it.
     """
     noted = base is not None and keyword_writer.is_noted(base.root, base.snapshot.keywords)
     return folder.next_writer_is_here or noted
@@ -157,15 +156,15 @@ def prepare(
 ) -> tuple[StoredSnapshot, ChunkMoves]:
     """Write all of a snapshot except the file that commits it; a `Store` can open the result.
 
-    `run` gets the snapshot's number and the counts of chunks here. A later commit of the same run adds to its counts.
-    `rewriting` writes the buckets that change; the files that it is given are committed.
+    The snapshot's number and the counts of chunks are filled into `run`. A later commit of the same run adds to its
+    counts. `rewriting` writes the buckets that change; it is only given files that are committed.
     """
     check_space(base, changes.space)
     root, before = folder.root, base.snapshot if base else None
     number, buckets = (before.number if before else 0) + 1, _buckets(before, changes)
     large = changes.chunks.num_rows > _ROWS_AT_ONCE
     documents, chunks = sparing(large, _exchange, root, base, changes, buckets, rewriting)
-    # The rows that leave come from the files that are rewritten anyway, so that no file is read twice.
+    # The rows that leave come from files that are rewritten anyway, so no file is read twice.
     moves = compare_chunks(base, LeftRows(documents.left, chunks.left), changes.documents, changes.chunks)
     run = replace(
         run,
@@ -177,7 +176,7 @@ def prepare(
     artifacts = join_artifacts(before.artifacts if before else {}, changes.artifacts)
     packs = [root / piece.file.path for piece in artifacts["embeddings"]]
     vectored = compare_vectors(base, changes, moves, packs)
-    # One after the other: each of them alone takes as much memory as a large run may have.
+    # If large, one after the other: each of them alone takes as much memory as a large run may have.
     large = len(moves.added) > _ROWS_AT_ONCE
     with ThreadPoolExecutor(1 if large else 2) as pool:
         postings = pool.submit(sparing, large, _postings, folder, base, changes, moves)
@@ -225,9 +224,9 @@ def _keys(before: Snapshot | None, changes: Changes) -> dict[str, str]:
 
 
 def _buckets(before: Snapshot | None, changes: Changes) -> dict[str, int]:
-    """Return how many buckets each table needs; documents that leave are taken to have as many chunks as others.
+    """Return how many buckets each table needs, assuming that documents that leave have an average number of chunks.
 
-    How many they have is known once their files are read, which are also rewritten then.
+    The exact number is known only once their files are read, and by then they are being rewritten.
     """
     documents = before.rows("documents") if before else 0
     staying = max(0, documents - len(changes.gone))
@@ -245,7 +244,7 @@ def _vector_rows(
 
 
 def _all_vector_rows(root: Path, packs: Sequence[Path], pieces: Sequence[StoredFile]) -> Iterator[pa.RecordBatch]:
-    """Yield the rows of all chunks of these files that have their vectors, for an index of other numbers."""
+    """Yield the rows of all chunks of these files that have their vectors, for an index with another number type."""
     chunks = pa.concat_tables([read_stored_file(root, piece, COLUMNS) for piece in pieces])
     return vector_rows(packs, without(chunks, waiting(chunks, Packs(packs)).column("chunk_id")))
 
@@ -253,7 +252,7 @@ def _all_vector_rows(root: Path, packs: Sequence[Path], pieces: Sequence[StoredF
 def join_artifacts(
     old: dict[str, tuple[StoredFile, ...]], new: dict[str, tuple[StoredFile, ...]]
 ) -> dict[str, tuple[StoredFile, ...]]:
-    """Return the packs of both, each once, new ones last; those of one model are replaced."""
+    """Return the packs of both without duplicates, new ones last; new packs of one model replace the old ones."""
 
     def merged(kind: str) -> tuple[StoredFile, ...]:
         pieces = {piece.file.path: piece for piece in (*old.get(kind, ()), *new.get(kind, ()))}
@@ -268,13 +267,13 @@ def _exchange(
 ) -> tuple[Exchanged, Exchanged]:
     """Write the buckets of documents and of chunks that change."""
     bases = {name: _in_buckets(base, name, count) for name, count in buckets.items()} if base else {}
-    # The rows of deleted documents stay for a while, so that they can come back.
+    # Whole rows of deleted documents are kept for a while, so that they can be restored.
     back = changes.documents.column("document_id").to_pylist()
     whole = changes.gone.difference(back, changes.erased) if changes.undelete_days > 0 else ()
 
     def exchanged(name: str, columns: Sequence[str], rows: Rows) -> Exchanged:
         pieces = bases.get(name, ())
-        # Files that were only now written for another number of buckets, or with other columns, are nowhere else yet.
+        # Files just rewritten for another number of buckets, or with other columns, exist only on this machine.
         committed = base is None or pieces == base.pieces(name)
         table, leaving = BucketTable(name, pieces, buckets[name]), Leaving(changes.gone, columns, whole)
         return exchange_documents(root, table, leaving, rows, rewriting if committed else rewrite_here)
@@ -283,10 +282,10 @@ def _exchange(
 
 
 def _in_buckets(base: StoredSnapshot, name: str, buckets: int) -> tuple[StoredFile, ...]:
-    """Return the files of a table in so many buckets and with today's columns."""
+    """Return the files of a table in this number of buckets and with the current columns."""
     if base.snapshot.buckets_of(name) != buckets:
         return rebucket(base.root, base.pieces(name), name, buckets)
-    if base.snapshot.columns != schema_key():  # so that a plain glob over `current/` finds one schema
+    if base.snapshot.columns != schema_key():  # so that all files in `current/` have one schema
         return rewrite(base.root, base.pieces(name), name)
     return base.pieces(name)
 
@@ -294,7 +293,7 @@ def _in_buckets(base: StoredSnapshot, name: str, buckets: int) -> tuple[StoredFi
 def _single_tables(
     root: Path, base: StoredSnapshot | None, changes: Changes, deleted: Mapping[str, pa.Table], run: RunRow
 ) -> dict[str, tuple[StoredFile, ...]]:
-    """Write the tables that are one file each; `deleted` are the rows of documents that were deleted now."""
+    """Write the tables that are one file each; `deleted` are the rows that this commit removes."""
     runs = pa.concat_tables([other_runs(base, run), to_table([run], RUNS)])
     returned = changes.documents.column("document_id").to_pylist()
     return {

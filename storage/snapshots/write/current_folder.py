@@ -1,9 +1,9 @@
 """Current folder: the newest snapshot's tables as plain files, for any Parquet reader: `current/chunks/*.parquet`.
 
-`current` is a link that is swapped in one step. The previous folder stays until the next commit, so that a reader that
-has listed its files can still open them. The folder before that one becomes the next: most files of a large store have
-not changed since, and keep their names in it. On a file system without symbolic links, `current` is the folder itself,
-which is swapped in two steps: between them it is missing for a moment.
+`current` is a symbolic link that is swapped in one step. The previous folder stays until the next commit, so that a
+reader that has listed its files can still open them. The folder before that is reused as the next one, because most
+files of a large store have not changed and keep their names. On a file system without symbolic links, `current` is the
+folder itself, which is swapped in two steps and is missing for a moment between them.
 """
 
 import os
@@ -31,7 +31,7 @@ from docmill.storage.sql.views import ViewedStore, views_sql
 LINK = "current"
 FOLDER = ".current"
 _NUMBER = ".snapshot"
-"""The file of a folder that holds the number of its snapshot; a link holds it in its target."""
+"""The file in a folder that has the number of its snapshot. If `current` is a link, its target has the number."""
 
 
 def publish(shown: StoredSnapshot) -> None:
@@ -41,7 +41,7 @@ def publish(shown: StoredSnapshot) -> None:
 
 
 def lay(coming: StoredSnapshot) -> None:
-    """Make the folder that will show a snapshot. A writer does so before the commit, to leave little for after it."""
+    """Make the folder that will show a snapshot. This is done before the commit, so that little is left to do after."""
     root = coming.root
     folder = _folder(root, coming.number)
     _begin(folder, _folder(root, published(root) or 0))
@@ -50,7 +50,7 @@ def lay(coming: StoredSnapshot) -> None:
 
 
 def show(shown: StoredSnapshot) -> None:
-    """Make `current/` and `views.sql` show a snapshot, whose folder is there."""
+    """Make `current/` and `views.sql` show a snapshot whose folder exists already."""
     root = shown.root
     folder, before = _folder(root, shown.number), _folder(root, published(root) or 0)
     _swap(root, folder)
@@ -61,7 +61,7 @@ def show(shown: StoredSnapshot) -> None:
 
 
 def remove_former(root: Path) -> None:
-    """Remove the folders of former snapshots, which stay for readers that have listed their files."""
+    """Remove the folders of former snapshots, which were kept for readers that had listed their files."""
     shown = published(root)
     for old in sorted((root / FOLDER).glob("*")):
         if shown is None or old != _folder(root, shown):
@@ -69,7 +69,7 @@ def remove_former(root: Path) -> None:
 
 
 def _begin(folder: Path, before: Path) -> None:
-    """Clear the place of a new folder, and move a folder there that is shown no more, if there is one."""
+    """Clear the place of a new folder, and move a folder there that is no longer shown, if there is one."""
     remove(folder)
     spare = sorted(old for old in folder.parent.glob("[0-9]*") if old != before)
     if spare:
@@ -89,7 +89,7 @@ def prepare_folders(root: Path) -> None:
 
 
 def write_views(shown: StoredSnapshot) -> None:
-    """Write `views.sql` with the present path of the store, if it is not so already."""
+    """Write `views.sql` with the current path of the store, unless it is up to date."""
     prepare_folders(shown.root)
     path, script = shown.root / "views.sql", _script(shown)
     if not _holds(path, script):
@@ -97,7 +97,7 @@ def write_views(shown: StoredSnapshot) -> None:
 
 
 def _script(shown: StoredSnapshot) -> bytes:
-    # Runs are this store's alone. A repair may have lost their rows: then any other file is the best that is left.
+    # The file of runs is unique to this store. If a repair lost it, any other file has to do.
     files = [piece.file.path for name in ("runs", *SCHEMAS) for piece in shown.pieces(name)]
     marker = files[0] if files else f"snapshots/{shown.number:06d}.json"
     return views_sql(ViewedStore(shown.root, marker, shown.snapshot.space.dimension, shown.snapshot.keys)).encode()
@@ -113,19 +113,19 @@ def _holds(path: Path, script: bytes) -> bool:
 
 @contextmanager
 def writing(store: StoreFolder, wait_s: float = 0.0) -> Iterator[None]:
-    """Hold a store for writing as `StoreFolder.lock` does, with `current/` at the newest snapshot.
+    """Lock a store for writing as `StoreFolder.lock` does, and make `current/` show the newest snapshot.
 
-    A writer that was killed may have left it one behind, and a verb that finds its work done makes no commit.
+    A killed writer may have left it one behind, and a command that finds nothing to do makes no commit to correct it.
     """
     with store.lock(wait_s):
         if store.always_shows_newest:
-            with suppress(StoreError, OSError):  # of a damaged store, which the verb itself reports or does not need
+            with suppress(StoreError, OSError):  # of a damaged store; the command reports it or does not need it
                 catch_up(store)
         yield
 
 
 def catch_up(store: StoreFolder) -> None:
-    """Show the newest snapshot if the run that committed it died too early, or if the store was moved since."""
+    """Show the newest snapshot if the run that committed it died too early, or if the store was moved since then."""
     newest = store.newest()
     if newest is None:
         return
@@ -136,10 +136,10 @@ def catch_up(store: StoreFolder) -> None:
 
 
 def follow(store: StoreFolder) -> bool:
-    """Do what `catch_up` does if it is needed and no writer is at work; return whether it was done.
+    """Call `catch_up` if it is needed and no writer is active; return whether it was called.
 
-    Raises `StoreError` if it is needed and the store cannot be written. A mirror is left to its writers, and the store
-    of another user to them: they could not replace what this user has made.
+    Raises `StoreError` if it is needed and the store cannot be written. A mirror is left to its writers. So is the
+    store of another user, who could not replace files that this user has made.
     """
     mine = store.always_shows_newest and store.root.is_dir() and store.root.stat().st_uid == os.geteuid()
     newest = store.newest() if mine else None
@@ -154,9 +154,9 @@ def follow(store: StoreFolder) -> bool:
 
 
 def follow_if_behind(store: StoreFolder) -> None:
-    """Do what `follow` does if `current/` shows another snapshot than the newest, and if it can be done.
+    """Call `follow` if `current/` does not show the newest snapshot; ignore errors.
 
-    A writer that was killed may have left it so. Whoever opens the store next, by docmill, mends that.
+    A killed writer may have left it so. The next docmill process that opens the store corrects it.
     """
     numbers = snapshots.numbers(store.root)
     with suppress(StoreError, OSError):
@@ -174,7 +174,7 @@ def published(root: Path) -> int | None:
 
 
 def _link_table(shown: StoredSnapshot, name: str, folder: Path) -> None:
-    """Make a folder hold the files of a table and no others; names that are right already stay."""
+    """Make a folder contain exactly the files of a table; names that are already right stay."""
     folder.mkdir(parents=True, exist_ok=True)
     pieces = shown.pieces(name)
     wanted = {f"part-{piece.bucket:05d}.parquet": piece.file.path for piece in pieces}
@@ -186,9 +186,9 @@ def _link_table(shown: StoredSnapshot, name: str, folder: Path) -> None:
 
 
 def _clear(folder: Path, wanted: Mapping[str, str], files: Path) -> set[str]:
-    """Remove every name of a folder that is not one of the `wanted` file of that name; return the others.
+    """Remove each name in `folder` that does not link to its `wanted` file; return the names that stay.
 
-    The files lie in the folder `files`.
+    The files are in the folder `files`.
     """
     numbers = _numbers(files) if _tells_numbers(files, folder) else {}
     right = set[str]()
@@ -203,16 +203,16 @@ def _clear(folder: Path, wanted: Mapping[str, str], files: Path) -> set[str]:
 def _numbers(folder: Path) -> dict[str, int]:
     """Return the inode number of each name in a folder.
 
-    They come with its listing: to ask for the status of thousands of names in each commit takes many times as long.
+    The listing includes them; calling `stat` for thousands of names in each commit would take many times as long.
     """
     with os.scandir(folder) as entries:
         return {entry.name: entry.inode() for entry in entries}
 
 
 def _tells_numbers(files: Path, folder: Path) -> bool:
-    """Return whether listings of `files` have true inode numbers, which say what the names in `folder` are.
+    """Return whether listings of `files` have true inode numbers that can be compared with those in `folder`.
 
-    Those of some FUSE and overlay file systems have not.
+    On some FUSE and overlay file systems, they do not.
     """
     with suppress(FileNotFoundError), os.scandir(files) as entries:
         for entry in entries:
@@ -236,16 +236,16 @@ def _swap(root: Path, folder: Path) -> None:
 
 
 def _swap_link(root: Path, fresh: Path) -> None:
-    if not (root / LINK).is_symlink():  # a folder, in a copy that was made without links
+    if not (root / LINK).is_symlink():  # a folder, if the store was copied without links
         remove(root / LINK)
     with boundary("swap current"):
         fresh.replace(root / LINK)
 
 
 def _swap_folder(root: Path, folder: Path) -> None:
-    """Move `folder` to `current`, whose own folder goes back to its place among the others.
+    """Move the folder that is `current` back to its place, and move `folder` to `current`.
 
-    A process that dies between the two steps leaves no `current`; the next one that writes publishes it again.
+    A process that dies between the two steps leaves no `current`; the next writer publishes it again.
     """
     (folder / _NUMBER).write_text(f"{int(folder.name)}")
     shown = root / LINK
@@ -259,7 +259,7 @@ def _swap_folder(root: Path, folder: Path) -> None:
 
 
 def _place(root: Path, coming: Path) -> Path:
-    """Return where the folder that `current` is goes: by its number, or to a name that `publish` clears."""
+    """Return where to move the folder that is now `current`: to its number, or to a name that `publish` clears."""
     number = published(root)
     if number is None or (root / LINK).is_symlink() or _folder(root, number) == coming:
         return root / FOLDER / "old"

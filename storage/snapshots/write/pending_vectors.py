@@ -1,7 +1,7 @@
-"""Pending vectors: the chunks of a snapshot that are in its tables and postings and wait for their vectors.
+"""Pending vectors: find the chunks that are in a snapshot's tables and postings but do not have their vectors yet.
 
-A chunk is in the vector index if and only if every one of its vectors is in a pack of the snapshot. So the state needs
-no list of its own: a snapshot only counts the chunks that wait.
+A chunk is in the vector index if and only if every one of its vectors is in a pack of the snapshot. So no list of
+pending chunks is stored: a snapshot only has their number.
 """
 
 from collections.abc import Iterator, Sequence
@@ -19,7 +19,7 @@ from docmill.storage.snapshots.tables.spill import Rows, gathered, parts
 from docmill.storage.snapshots.tables.tables import read_stored_file
 
 _ROWS_AT_ONCE = 65_536
-"""Rows that are looked up at a time, of which each takes some 150 B."""
+"""Rows that are looked up at a time; each takes some 150 B."""
 COLUMNS = ["chunk_id", "document_id", "tokens", *KEYS]
 
 
@@ -35,21 +35,21 @@ def waiting(chunks: pa.Table, packs: Packs) -> pa.Table:
 
 
 def waiting_rows(chunks: Rows, packs: Packs, wanted: pa.Array) -> pa.Table:
-    """Return the `COLUMNS` of the `wanted` chunks of which a vector is in no pack."""
+    """Return the `COLUMNS` of the `wanted` chunks that lack a vector."""
     # Each look-up reads the keys of all packs, and spilled rows come in parts of a few documents.
     batches = gathered((among(part, wanted) for part in parts(chunks, COLUMNS)), _ROWS_AT_ONCE)
     return pa.concat_tables([_NONE, *(waiting(pa.Table.from_batches([batch]), packs) for batch in batches)])
 
 
 def waiting_in(stored: StoredSnapshot | None) -> pa.Table:
-    """Return the `COLUMNS` of the chunks of a snapshot that wait for their vectors."""
+    """Return the `COLUMNS` of the chunks of a snapshot whose vectors are pending."""
     return pa.concat_tables([_NONE, *(rows for _, rows in waiting_pieces(stored))])
 
 
 def waiting_pieces(stored: StoredSnapshot | None, others: Sequence[Path] = ()) -> Iterator[tuple[StoredFile, pa.Table]]:
-    """Yield the `COLUMNS` of the waiting chunks of each file of a snapshot's chunks, without files that have none.
+    """Yield each file of a snapshot's chunks that has pending vectors, with the `COLUMNS` of those chunks.
 
-    Chunks whose vectors are in `others`, packs that the snapshot does not name, do not wait.
+    Vectors in the packs `others`, which the snapshot does not name, do not count as pending.
     """
     if stored is None or stored.snapshot.pending is None:
         return
@@ -61,7 +61,7 @@ def waiting_pieces(stored: StoredSnapshot | None, others: Sequence[Path] = ()) -
 
 
 def with_vectors(stored: StoredSnapshot, chunks: pa.Table, packs: Sequence[Path] | None = None) -> pa.Table:
-    """Return those of a snapshot's chunks that do not wait for their vectors, in `packs` or those of the snapshot."""
+    """Return the chunks whose vectors are all in `packs`, or in the packs of the snapshot if None."""
     if stored.snapshot.pending is None:
         return chunks
     held = Packs(stored.packs("embeddings") if packs is None else packs)
@@ -69,7 +69,7 @@ def with_vectors(stored: StoredSnapshot, chunks: pa.Table, packs: Sequence[Path]
 
 
 def counted(rows: pa.Table, tokens_per_s: float) -> PendingVectors | None:
-    """Return the count of waiting chunks for a snapshot, None without any. Equal texts are embedded once."""
+    """Return the counts of pending chunks and tokens, or None if there are none. Tokens of equal texts count once."""
     if not rows.num_rows:
         return None
     distinct = rows.group_by("embedding_key").aggregate([("tokens", "max")])
@@ -82,5 +82,5 @@ def among(table: pa.Table, ids: pa.Array | pa.ChunkedArray) -> pa.Table:
 
 
 def without(table: pa.Table, ids: pa.Array | pa.ChunkedArray) -> pa.Table:
-    """Return the rows of the chunks with other ids."""
+    """Return the rows of the chunks that do not have one of these ids."""
     return table.filter(pc.invert(pc.is_in(table.column("chunk_id"), value_set=pc.unique(ids))))

@@ -1,4 +1,4 @@
-"""Posting rows: the fields of chunks, as the keyword index takes them from the tables."""
+"""Posting rows: read the fields of chunks from the tables for the keyword index."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -12,18 +12,18 @@ from docmill.storage.snapshots.history.folder import StoredSnapshot
 from docmill.storage.snapshots.tables.spill import Rows, parts
 from docmill.storage.snapshots.tables.tables import read_stored_file, read_table
 
-_BATCH_ROWS = 4096  # rows in memory at a time on their way to the postings
-_BETWEEN = " \u203a "  # between the headings in a context
+_BATCH_ROWS = 4096  # rows in memory at a time
+_BETWEEN = " \u203a "  # separates the headings in a context
 TITLES = ("document_id", "title", "metadata")
 """The columns of documents that `titles_of` reads."""
-_COVER = "cover_words"  # in the metadata, by docmill.tasks.parse.titles.own_title
+_COVER = "cover_words"  # a metadata key, set by docmill.tasks.parse.titles.own_title
 _COLUMNS = ["chunk_id", "document_id", "uri", "headings", "context", "text", "unread", "phrasings"]
 
 
 def posting_rows(
     chunks: Rows, titles: Mapping[str, str], wanted: pa.Array | None = None
 ) -> Iterator[tuple[str, ChunkFields]]:
-    """Yield (chunk_id, fields) of chunks, or of those `wanted`; `titles` are what `titles_of` returns."""
+    """Yield (chunk_id, fields) of chunks, or only of those `wanted`; `titles` is the result of `titles_of`."""
     for part in parts(chunks, _COLUMNS):
         some = part if wanted is None else part.filter(pc.is_in(part.column("chunk_id"), value_set=wanted))
         for batch in some.to_batches(_BATCH_ROWS):
@@ -36,7 +36,7 @@ def posting_rows(
 
 
 def stored_rows(stored: StoredSnapshot, without: frozenset[str] = frozenset()) -> Iterator[tuple[str, ChunkFields]]:
-    """Yield (chunk_id, fields) of the chunks of a snapshot but for some documents, one file of chunks at a time."""
+    """Yield (chunk_id, fields) of a snapshot's chunks `without` some documents, one file of chunks at a time."""
     titles = titles_of(read_table(stored, "documents", list(TITLES)))
     gone = pa.array(list(without), pa.string())
     for piece in stored.pieces("chunks"):
@@ -46,7 +46,7 @@ def stored_rows(stored: StoredSnapshot, without: frozenset[str] = frozenset()) -
 
 
 def titles_of(documents: pa.Table) -> dict[str, str]:
-    """Return the titles of documents by id, and the words of its cover for one that has none."""
+    """Return the titles of documents by id; a document without a title gets the words of its cover."""
     columns = (documents.column(name).to_pylist() for name in TITLES)
     return {key: title or _cover(metadata) for key, title, metadata in zip(*columns, strict=True)}
 
@@ -57,7 +57,7 @@ def _cover(metadata: str) -> str:
 
 
 def _own_words(context: str, title: str, headings: Sequence[str]) -> str:
-    """Return what a context says besides the title and the headings, which are fields of their own."""
+    """Return a context without the title and the headings, which are separate fields."""
     known = {title.casefold(), *map(str.casefold, headings)}
     pieces = (piece for line in context.splitlines() for piece in line.split(_BETWEEN))
     return "\n".join(piece for piece in pieces if piece.casefold() not in known)

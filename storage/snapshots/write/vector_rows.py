@@ -1,4 +1,4 @@
-"""Vector rows: the rows of the vector index for chunks, from packs of embeddings or from the index as it was."""
+"""Vector rows: make the rows of the vector index for chunks, from packs of embeddings or from the previous index."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -15,21 +15,21 @@ from docmill.storage.snapshots.artifacts.packs import Packs
 from docmill.storage.snapshots.history.folder import StoredSnapshot
 from docmill.storage.snapshots.tables.spill import Rows, gathered, parts
 
-_BATCH_ROWS = 16_384  # vectors in memory at a time, 25 MB; each batch reads all packs that hold some of them
+_BATCH_ROWS = 16_384  # vectors in memory at a time, 25 MB; each batch reads all packs that have some of them
 
 
 @dataclass(frozen=True)
 class MovedVectors:
-    """Vectors of chunks that come back under other ids, as those of a renamed document do.
+    """Vectors of chunks that return under other ids, such as those of a renamed document.
 
-    The index finds some thousand rows among a million at once, where the packs decode all vectors around each of them.
+    The index finds a few thousand rows among a million quickly; packs would decode all vectors around each of them.
     """
 
     keys: pa.StringArray
     vectors: pa.FixedSizeListArray
 
     def take(self, keys: pa.StringArray, packs: Packs) -> pa.Array:
-        """Return the vectors of `keys`, in their order; those that have not moved come from the packs."""
+        """Return the vectors of `keys`, in their order; vectors that have not moved come from the packs."""
         places = pc.index_in(keys, value_set=self.keys)
         others = keys.filter(places.is_null())
         if not len(others):
@@ -41,9 +41,9 @@ class MovedVectors:
 
 
 def moved_vectors(base: StoredSnapshot | None, sources: Mapping[str, Sequence[str]]) -> MovedVectors | None:
-    """Return vectors of the index of a snapshot; `sources` are its chunks with the keys of their vectors, in order.
+    """Return the index vectors of `sources`, a snapshot's chunks with the keys of their vectors in order.
 
-    A chunk that the index does not have whole is left out.
+    A chunk is left out unless the index has all of its vectors.
     """
     if base is None or not sources:
         return None
@@ -52,7 +52,7 @@ def moved_vectors(base: StoredSnapshot | None, sources: Mapping[str, Sequence[st
     held = Counter(rows.column("chunk_id").to_pylist())
     whole = pa.array([key for key, count in held.items() if count == len(sources[key])], pa.string())
     rows = rows.filter(pc.is_in(rows.column("chunk_id"), value_set=whole)).combine_chunks()
-    # The rows of a chunk stand side by side, in the order of its parts.
+    # The rows of a chunk are adjacent, in the order of its parts.
     keys = [key for chunk in dict.fromkeys(rows.column("chunk_id").to_pylist()) for key in sources[chunk]]
     return MovedVectors(pa.array(keys, pa.string()), rows.column("vector").combine_chunks())
 
@@ -64,10 +64,10 @@ def vector_rows(
     moved: MovedVectors | None = None,
     at_once: int = _BATCH_ROWS,
 ) -> Iterator[pa.RecordBatch]:
-    """Yield (chunk_id, document_id, vector) of chunks, or of those `wanted`, from packs of embeddings or `moved` ones.
+    """Yield (chunk_id, document_id, vector) of chunks, or only of those `wanted`, from packs or `moved` vectors.
 
-    A chunk with parts comes once for each part. Each pack is read again for every `at_once` rows, and spilled rows come
-    in parts of a few documents: so these are gathered first.
+    A chunk with parts is repeated for each part. Every batch reads all packs, so the small parts of spilled rows are
+    gathered into batches of `at_once` rows first.
     """
     held = Packs(packs)
     every = parts(chunks, ["chunk_id", "document_id", *KEYS])
