@@ -1,1 +1,1 @@
-"""Search: what the indexes hold, and the way from a query to its hits."""
+"""Search: what is in the indexes, and the way from a query to its hits."""

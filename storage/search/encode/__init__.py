@@ -1,1 +1,1 @@
-"""Encode: the description of an embedding space, and the encoders that make vectors of texts."""
+"""Encode: describe embedding spaces, and compute vectors of texts."""

@@ -1,6 +1,6 @@
-"""API encoder: an embedding model behind an API as a plugin encoder, whose texts leave this machine.
+"""API encoder: an embedding model behind an API as a plugin encoder, which sends texts to another machine.
 
-No text is paid for twice: what comes back is kept before the next request, and a text that is kept is not sent.
+No text is paid for twice: vectors are kept as soon as they arrive, and a text with a kept vector is not sent.
 """
 
 import json
@@ -33,10 +33,10 @@ from docmill.storage.search.encode.token_counts import cautious_folder, token_co
 Vectors = npt.NDArray[np.float32]
 
 MOST_TOKENS = 100_000
-"""Tokens of a request, counted cautiously: OpenAI takes 300,000, and the cautious count is never below the real one."""
+"""Tokens of a request by the cautious count, which is never below the real one; OpenAI takes 300,000."""
 _COMPARED_S = 3600.0
-"""Seconds for which a comparison holds for searches: seven short texts an hour cost next to nothing, and one request
-before each search would double its time."""
+"""Seconds for which a comparison is valid for searches. Seven short texts an hour cost next to nothing, whereas a
+request before each search would double its time."""
 
 
 class ApiModel:
@@ -46,7 +46,7 @@ class ApiModel:
     tokenizer = ""
 
     def __init__(self, address: ApiAddress, payer: Payer | None = None, probe: str = "") -> None:
-        """`payer` pays for the requests; queries are refused if the vectors of the store with `probe` are others."""
+        """`payer` accounts for the requests; queries are refused if the model no longer matches a store's `probe`."""
         self.address = address
         self._payer, self._probe = payer, probe
         self.revision = address.identity
@@ -55,25 +55,25 @@ class ApiModel:
         self.token_limit = address.limit - max(tokens)
         if self.token_limit < 1:
             raise ConfigError(f"[embedding] a prefix has {max(tokens)} tokens, but token_limit is {address.limit}")
-        # As set, as known from an earlier request, or by asking the server.
+        # As set, or as known from an earlier request, or else by asking the server.
         self.dimension: int = address.dimensions or _noted(address).get("dimension") or self.ask_probe()[0]
 
     def ask_probe(self) -> tuple[int, str]:
-        """Return the dimension and the sketch of the vectors that the server gives now."""
+        """Return the dimension and the sketch of the vectors that the server returns now."""
         vectors = unit(self._ask(PROBE_TEXTS, ""))
-        if not vectors.any():  # some texts may have no vector, and not those with words
+        if not vectors.any():  # a text without words may have a zero vector, but these have words
             raise Terminal(f"[embedding] {self.address.server} gave vectors of zeros for {self.address.name}")
         dimension, sketch = vectors.shape[1], sketch_of(vectors)
         known = _noted(self.address).get("sketch", sketch)
         if distance(sketch, known) > TOLERANCE:
-            self._forget()  # the vectors that are kept are those of another model
+            self._forget()  # the cached vectors are from another model
         _note(self.address, {"dimension": dimension, "sketch": sketch, "asked": time.time()})
         return dimension, sketch
 
     def compare(self, known: str) -> str:
-        """Return the sketch of the vectors that the server gives now; `known` is that of a store, or "".
+        """Return the sketch of the vectors that the server returns now; `known` is the sketch of a store, or "".
 
-        Raises `StoreError` if they are those of another model.
+        Raises `StoreError` if they are from another model.
         """
         dimension, sketch = self.ask_probe()
         if dimension == self.dimension and not (known and distance(sketch, known) > TOLERANCE):
@@ -97,7 +97,7 @@ class ApiModel:
         return self._vectors([own.query_prefix + text for text in texts], "queries", own.types[0])
 
     def _compare_lately(self) -> None:
-        """Compare with the vectors of the store, unless this user's cache says that it was done a short time ago."""
+        """Compare with the vectors of the store, unless this user's cache says that it was done recently."""
         noted = _noted(self.address)
         lately = 0 <= time.time() - float(noted.get("asked", 0)) < _COMPARED_S
         if self._probe and not (lately and distance(str(noted.get("sketch")), self._probe) <= TOLERANCE):
@@ -115,7 +115,7 @@ class ApiModel:
             made = self._ask(some, input_type)
             self._check(made.shape[1])
             vectors = dict(zip(some, unit(made), strict=True))
-            kept.put(vectors)  # before anything else can fail: they are paid for
+            kept.put(vectors)  # before anything else can fail, because they are paid for
             return vectors
 
         for vectors in _side_by_side(ask, self._requests(missing), self.address.max_concurrency):
@@ -123,7 +123,7 @@ class ApiModel:
         return np.stack([found[text] for text in texts])
 
     def _ask(self, texts: Sequence[str], input_type: str) -> Vectors:
-        """Ask the server, at the cost of the payer."""
+        """Ask the server, and let the payer account for it."""
         most = sum(_counted(texts))
         if self._payer:
             self._payer.admit(most)
@@ -145,7 +145,7 @@ class ApiModel:
             )
 
     def _requests(self, texts: Sequence[str]) -> list[list[str]]:
-        """Return texts in groups that fit a request."""
+        """Split texts into groups that fit into one request each."""
         groups: list[list[str]] = []
         tokens = 0
         for text, count in zip(texts, _counted(texts), strict=True):
@@ -158,7 +158,7 @@ class ApiModel:
 
 
 class ApiEncoder(PluginEncoder):
-    """The model of an API as a `TextEncoder`; its errors name the setting to change."""
+    """An API model as a `TextEncoder`; its errors name the setting to change."""
 
     __slots__ = ()
 
@@ -166,11 +166,11 @@ class ApiEncoder(PluginEncoder):
         return np.asarray(encode(texts), np.float32) if texts else np.empty((0, self.space.dimension), np.float32)
 
     def compared_with(self, probe: str) -> "ApiEncoder":
-        """Return the encoder that compares its model with the probe of a store before it encodes queries."""
+        """Return an encoder that compares its model with the probe of a store before it encodes queries."""
         return replace(self, plugin=ApiModel(self.model.address, probe=probe)) if probe else self
 
     def paid_by(self, payer: Payer | None) -> "ApiEncoder":
-        """Return the encoder whose requests are paid for by a run."""
+        """Return an encoder whose requests count towards the budget of a run."""
         return replace(self, plugin=ApiModel(self.model.address, payer)) if payer else self
 
     @property
@@ -180,10 +180,10 @@ class ApiEncoder(PluginEncoder):
 
 
 def api_encoder(model: str) -> ApiEncoder:
-    """Return the encoder of a model by API, one for each in a process.
+    """Return the encoder of an API model; a process has one for each model.
 
-    Raises `ConfigError` for a wrong name or option, and what `allowed` raises. Where nobody knows the dimension yet,
-    the server is asked, which raises what `EmbeddingServer.embed` raises.
+    Raises `ConfigError` for a wrong name or option, and the errors of `allowed`. If the dimension is not known yet, the
+    server is asked, which raises the errors of `EmbeddingServer.embed`.
     """
     return _encoder(allowed(parse_address(model)))
 
@@ -201,32 +201,32 @@ def _encoder(address: ApiAddress) -> ApiEncoder:
 
 
 def most_tokens(model: str, texts: int, tokens: int) -> int:
-    """Return the most tokens that a run sends for texts of so many tokens, with prefixes and the probe."""
+    """Return the most tokens that a run sends for `texts` texts of `tokens` in all, with prefixes and the probe."""
     (prefix,) = _counted([parse_address(model).document_prefix])
     return tokens + texts * prefix + sum(_counted(PROBE_TEXTS))
 
 
 def probed(space: EmbeddingSpace, known: str, payer: Payer | None = None) -> EmbeddingSpace:
-    """Return the space with the probe of its model, which the server is asked for; `known` is that of a store, or "".
+    """Return the space with the probe of its model, after asking the server; `known` is the probe of a store, or "".
 
-    Raises `StoreError` if the server gives other vectors than those that the store knows.
+    Raises `StoreError` if the server's vectors differ from those that the store knows.
     """
     sketch = api_encoder(space.model).paid_by(payer).model.compare(known)
     return replace(space, probe=known or sketch)
 
 
 def paid_by(encoder: DocumentEncoder, payer: Payer | None) -> DocumentEncoder:
-    """Return an encoder whose requests, if it makes any, are paid for by a run."""
+    """Return an encoder whose requests, if it makes any, count towards the budget of a run."""
     return encoder.paid_by(payer) if isinstance(encoder, ApiEncoder) else encoder
 
 
 def compared_with(encoder: TextEncoder, probe: str) -> TextEncoder:
-    """Return an encoder that, by API, compares its model with the probe of a store before it encodes queries."""
+    """Return an encoder that, if it uses an API, compares its model with a store's probe before it encodes queries."""
     return encoder.compared_with(probe) if isinstance(encoder, ApiEncoder) else encoder
 
 
 def forget_documents() -> None:
-    """Remove what this user's cache keeps of the vectors of documents, of all models."""
+    """Remove the vectors of documents of all models from this user's cache."""
     for path in cache_file("api", "").glob("*-documents.sqlite"):
         path.unlink(missing_ok=True)
 
@@ -234,7 +234,7 @@ def forget_documents() -> None:
 def _side_by_side(
     ask: Callable[[list[str]], dict[str, Vectors]], requests: Sequence[list[str]], most: int
 ) -> list[dict[str, Vectors]]:
-    """Return the answers to requests; after a failure, those in progress are still kept, and no other begins."""
+    """Return the answers to parallel requests; after a failure, no more begin, but those in progress finish."""
     if len(requests) < 2:
         return list(map(ask, requests))
     with ThreadPoolExecutor(min(most, len(requests)), "docmill-embed-api") as threads:
@@ -246,7 +246,7 @@ def _side_by_side(
 
 
 def _counted(texts: Sequence[str]) -> list[int]:
-    """Return the tokens of texts, at most."""
+    """Return upper bounds of the tokens of texts."""
     return token_counts(texts, str(cautious_folder())) if texts else []
 
 

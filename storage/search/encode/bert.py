@@ -1,12 +1,12 @@
-"""BERT: the tokens, tables, weights and pooling of BERT and RoBERTa models, whoever computes their layers.
+"""BERT: the tokens, tables, weights and pooling of BERT and RoBERTa models; other modules compute their layers.
 
 `numpy_bert.py` computes few tokens without PyTorch, `torch_bert.py` computes many.
 `numpy_bert_check.py` decides whether the vectors are close enough to those of sentence-transformers.
 Source: Devlin et al., BERT, 2019.
 
-The tensors of a safetensors file are mapped into memory, so that only the pages in use are read. The library
-`safetensors` copies whole tensors: 75 ms and 130 MB more for a model of 90 MB, of which a query reads
-half. Format: https://huggingface.co/docs/safetensors
+The tensors of a safetensors file are mapped into memory, so only the pages in use are read. The library `safetensors`
+copies whole tensors, which takes 75 ms and 130 MB more for a model of 90 MB, of which a query reads half.
+Format: https://huggingface.co/docs/safetensors
 """
 
 import json
@@ -23,20 +23,20 @@ import numpy.typing as npt
 from docmill.storage.search.encode.space import max_tokens_of, pooling_steps, read_config
 from docmill.storage.search.encode.token_counts import load_tokenizer
 
-_LENGTH_BYTES = 8  # of the little-endian length of the header, at the start of the file
-_HEADER_BYTES = 16 * 2**20  # a model of 1,000 tensors has 100 kB; the limit keeps a damaged length from being parsed
+_LENGTH_BYTES = 8  # the file starts with the length of its header, as a little-endian number of 8 bytes
+_HEADER_BYTES = 16 * 2**20  # a model of 1,000 tensors has 100 kB; the limit rejects a damaged length
 _FLOAT = np.dtype("<f4")
 
 Tensors = dict[str, npt.NDArray[np.float32]]
 
 
 def map_tensors(path: Path) -> Tensors:
-    """Return the float32 tensors of a file by name, read-only and without copies; tensors of other types are left out.
+    """Return the float32 tensors of a file by name, read-only and not copied; tensors of other types are left out.
 
     Raises `ValueError` if the header is damaged or names bytes outside the file, and `OSError`.
     """
     with path.open("rb") as file:
-        data = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)  # it refuses an empty file with a ValueError
+        data = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)  # raises ValueError for an empty file
     start = _LENGTH_BYTES + int.from_bytes(data[:_LENGTH_BYTES], "little")
     if start > min(len(data), _HEADER_BYTES):
         raise ValueError(f"{path}: a header of {start - _LENGTH_BYTES} bytes in a file of {len(data)}")
@@ -77,11 +77,11 @@ Tokens = npt.NDArray[np.int32]
 BATCH_TOKENS = 2048
 """Tokens computed at once: their activations stay below 50 MB and near the caches."""
 _PADDED_POSITIONS = {"bert": False, "roberta": True, "xlm-roberta": True, "camembert": True}
-"""The model types, and whether their positions begin after the id of the padding."""
+"""The supported model types, and whether their positions begin after the id of the padding."""
 _IN_PLACE = 1_000_000
-"""Multiplications up to which OpenBLAS takes numbers from where they are. For a larger product it first copies both
-factors, which is half of the time of a query, whose tokens are few beside the weights."""
-_FEW_TOKENS = 32  # up to which that gains: 8, 13, 20 and 31 tokens take .59, .66, .76 and .74 of the CPU time
+"""Multiplications up to which OpenBLAS reads its operands in place. For a larger product it first copies both factors,
+which is half of the time of a query, because its tokens are few compared with the weights."""
+_FEW_TOKENS = 32  # up to this, it gains to stay in place: 8, 13, 20, 31 tokens take .59, .66, .76, .74 of the CPU time
 
 
 class Unsupported(Exception):
@@ -98,7 +98,7 @@ class Architecture:
     middle: int
     epsilon: float
     padding: int | None
-    """The id of the padding if positions begin after it, else None."""
+    """The id of the padding token if positions begin after it, else None."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +114,7 @@ class Affine:
         return y
 
     def _by_parts(self, x: Matrix) -> Matrix:
-        """Return the product of few tokens, by parts of the weights that are as large as BLAS multiplies in place."""
+        """Return the product for few tokens, in parts of the weights small enough for BLAS to multiply in place."""
         out, width = self.weight.shape
         rows = gcd(out, 1 << (_IN_PLACE // (width * len(x))).bit_length() >> 1)
         product: Matrix = self.weight.reshape(-1, rows, width) @ np.ascontiguousarray(x.T)
@@ -152,13 +152,13 @@ class Layers(Protocol):
 
 
 class Bert:
-    """A `Network` of `text_encoder.py` beside it; weights are mapped from their file, and no text is padded."""
+    """A `Network` (see `text_encoder.py`) that maps its weights from their file and pads no text."""
 
     batch_tokens = BATCH_TOKENS
     lanes = 1
 
     def __init__(self, folder: Path, make_layers: Callable[[Architecture, Sequence[Layer]], Layers]) -> None:
-        """Raise `Unsupported` for a model of another architecture, type of numbers or pooling."""
+        """Raise `Unsupported` for a model with another architecture, number type or pooling."""
         try:
             config = read_config(folder / "config.json")
             self.shape = _shape_of(config)
@@ -185,7 +185,7 @@ class Bert:
 
     def embed_tokens(self, rows: Sequence[Tokens]) -> list[Matrix]:
         ends = np.cumsum([len(row) for row in rows])
-        # All texts in one matrix without padding: only attention needs to know where one ends.
+        # All texts in one matrix without padding: only attention needs to know where a text ends.
         x = self._words[np.concatenate(rows)] + self._types[0]
         x += self._positions[np.concatenate([self._places(row) for row in rows])]
         spans = [slice(end - len(row), end) for row, end in zip(rows, ends.tolist(), strict=True)]
@@ -197,7 +197,7 @@ class Bert:
         padding = self.shape.padding
         if padding is None:
             return np.arange(len(row))
-        words = row != padding  # a text may spell the padding, such as <pad>
+        words = row != padding  # a text may contain the padding token, such as <pad>
         return np.where(words, np.cumsum(words), 0) + padding
 
 
@@ -206,7 +206,7 @@ class _Weights:
 
     def __init__(self, tensors: Tensors, shape: Architecture) -> None:
         found = [name.removesuffix(_WORDS) for name in tensors if name.endswith(_WORDS)]
-        # Weights of float16 or of another layout are not found, and another library has to read the model.
+        # Weights in float16 or another layout are not found; then another library has to read the model.
         if len(found) != 1:
             raise ValueError(f"{len(found)} tensors of float32 are named {_WORDS}")
         self._prefix = found[0]
@@ -215,7 +215,7 @@ class _Weights:
 
     def _take(self, name: str, *shape: int) -> Matrix:
         found = self._tensors[self._prefix + name]
-        # numpy would broadcast some wrong shapes into wrong vectors.
+        # With some wrong shapes, numpy would broadcast and compute wrong vectors.
         if found.shape != shape:
             raise ValueError(f"{name} has the shape {found.shape}, not {shape}")
         return found
@@ -247,7 +247,7 @@ class _Weights:
 
 _TABLES = ("word", "position", "token_type")
 _WORDS = "embeddings.word_embeddings.weight"
-"""The end of a name, which some models begin with `bert.` or `roberta.`."""
+"""The end of a tensor's name; some models put `bert.` or `roberta.` before it."""
 
 
 def _shape_of(config: dict[str, Any]) -> Architecture:
@@ -273,7 +273,7 @@ def _shape_of(config: dict[str, Any]) -> Architecture:
 
 
 def _pools_first(folder: Path) -> bool:
-    """Return whether a text's vector is that of its first token, rather than the mean; raise for other ways."""
+    """Return whether a text's vector is that of its first token instead of the mean; raise for other poolings."""
     steps = pooling_steps(folder)
     if steps not in (["mean"], ["cls_token"], ["cls"]):
         raise ValueError(f"the pooling is {steps}")
@@ -283,9 +283,9 @@ def _pools_first(folder: Path) -> bool:
 def _tokenizer(folder: Path, words: int) -> Any:
     try:
         tokenizer = load_tokenizer(str(folder))
-    except Exception as error:  # the library raises nothing more special
+    except Exception as error:  # the library raises nothing more specific
         raise ValueError(f"tokenizer.json: {error}") from error
-    # A token without an embedding would be an index error at the text that holds it, long after the start.
+    # A token without an embedding would raise an index error only at a text that contains it, long after the start.
     if tokenizer.get_vocab_size() > words:
         raise ValueError(f"{tokenizer.get_vocab_size()} tokens for {words} embeddings")
     return tokenizer

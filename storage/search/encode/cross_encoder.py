@@ -1,4 +1,4 @@
-"""Cross-encoder: models that read a question and a text together and score the pair; loaded once in a process."""
+"""Cross-encoder: models that read a question and a text together and score the pair; loaded once per process."""
 
 from collections.abc import Sequence
 from functools import cache
@@ -21,7 +21,7 @@ class CrossEncoder:
         self._model = load_as("CrossEncoder", name, folder, num_labels=1)
 
     def score(self, question: str, texts: Sequence[str]) -> npt.NDArray[np.float64]:
-        """Return how well each text answers a question; a pair beyond the model's tokens loses the end of its text."""
+        """Return how well each text answers a question; a text's end is cut off if the pair has too many tokens."""
         found = self._model.predict([(question, text) for text in texts], show_progress_bar=False)
         return np.asarray(found, np.float64).reshape(len(texts))
 

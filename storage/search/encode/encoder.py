@@ -1,4 +1,4 @@
-"""Encoder: texts to unit vectors; the only importer of `sentence_transformers`."""
+"""Encoder: turn texts into unit vectors; the only importer of `sentence_transformers`."""
 
 import logging
 import os
@@ -39,12 +39,12 @@ _TEXTS_AT_ONCE = 1024  # windows whose tokens are in memory at a time; with fewe
 _CPU_BATCH_TOKENS = 2048  # fits the caches: the fastest of 256 to 16384, 0.75 of the time of 32 texts a batch
 _GPU_BATCH_TOKENS = 65536  # the fastest on an H100: 16384 take 1.16 times as long, 262144 1.07, 1048576 1.43
 _TOKENIZED_TEXTS = 32
-"""Least texts that a thread turns into tokens. One thread makes 0.2 million tokens/s where an H100 reads 1.4 million of
-float32, and 16 threads make 4 million."""
+"""The fewest texts that one thread tokenizes. One thread makes 0.2 million tokens/s, and 16 threads make 4 million; an
+H100 reads 1.4 million tokens/s in float32."""
 _LIGHT_TOKENS = 512
-"""Tokens up to which the light network encodes although the full one is loaded. On two busy cores it takes 0.04, 0.18
-and 0.68 s of CPU time for one, four and sixteen texts of 130 tokens; the full one, whose threads wait for each other,
-takes 0.28, 0.57 and 0.82 s."""
+"""Up to this many tokens, the light network is used even if the full one is loaded. On two busy cores it takes 0.04,
+0.18 and 0.68 s of CPU time for one, four and sixteen texts of 130 tokens; the full one, whose threads wait for each
+other, takes 0.28, 0.57 and 0.82 s."""
 _SHOWN = 60  # characters of a text in a message, enough to find it by
 _LOG = logging.getLogger("docmill.loading")
 
@@ -52,9 +52,9 @@ _LOG = logging.getLogger("docmill.loading")
 class Encoder:
     """One loaded model and its embedding space.
 
-    With `load_full`, `network` is a light one for calls of few tokens; the first call with more loads the full one,
-    which then leaves only the smallest calls to the light one. With `load_half`, many tokens of documents are encoded
-    by another one, whose numbers are shorter; from then on vectors of documents are rounded to float16.
+    With `load_full`, `network` is a light network for calls with few tokens. The first call with more tokens loads the
+    full network, which from then on takes all but the smallest calls. With `load_half`, many tokens of documents are
+    encoded by a third network in half precision; from then on, vectors of documents are rounded to float16.
     """
 
     def __init__(
@@ -74,7 +74,7 @@ class Encoder:
         self._lock = threading.Lock()
 
     def _network_for(self, lengths: Sequence[int], documents: bool = False) -> Network:
-        """Return the network to encode texts of so many tokens each."""
+        """Return the network to encode texts of these lengths in tokens."""
         if self._load_full is None or sum(lengths) <= self._few:
             return self._network
         if documents and self._load_half is not None:
@@ -85,16 +85,16 @@ class Encoder:
                     self._few = min(self._few, _LIGHT_TOKENS)
                     return self._half
                 self._load_half = None  # it would gain nothing on this machine
-        # Two threads must not load PyTorch twice; the check is repeated, because the other may have been first.
+        # Two threads must not both load PyTorch; check again, because the other thread may have been first.
         with self._lock:
             if self._full is None:
                 self._full, self._few = self._load_full(), min(self._few, _LIGHT_TOKENS)
             return self._full
 
     def encode(self, texts: Sequence[str]) -> npt.NDArray[np.float32]:
-        """Return float32 (n, dim), rows of unit L2 norm, in the order of `texts`; batching does not change the order.
+        """Return float32 (n, dim), rows of unit L2 norm, in the order of `texts`.
 
-        Raises `StoreError` for a text beyond the model's tokens: no text is truncated silently.
+        Raises `StoreError` for a text with too many tokens for the model: no text is truncated silently.
         """
         rows = self._tokenized(texts, self.space.document_prefix)
         for row, text in zip(rows, texts, strict=True):
@@ -133,7 +133,7 @@ class Encoder:
             self._check(len(ids), text)
         for i, row in self._vectors_of_tokens(located):
             ids, spans = located[i]
-            # Special tokens stand for no part of the text.
+            # Special tokens have empty spans.
             said = [place for place, (start, end) in enumerate(spans) if start < end]
             found[i] = TokenVectors(tuple(ids[place] for place in said), unit(row[said]))
         return [found[i] for i in range(len(texts))]
@@ -161,19 +161,19 @@ class Encoder:
             )
 
     def encode_query(self, text: str) -> npt.NDArray[np.float32]:
-        """Return float32 (dim,), of unit L2 norm. Raises `QueryError` for a text beyond the model's tokens."""
+        """Return float32 (dim,), of unit L2 norm. Raises `QueryError` for a text with too many tokens."""
         vector: npt.NDArray[np.float32] = self.encode_queries([text])[0]
         return vector
 
     def encode_queries(self, texts: Sequence[str]) -> npt.NDArray[np.float32]:
-        """Return float32 (n, dim), as `encode_query` for each text but for the rounding of a larger batch (1e-6)."""
+        """Return float32 (n, dim): `encode_query` of each text, up to rounding differences of a larger batch (1e-6)."""
         rows = self._tokenized(texts, self.space.query_prefix)
         for row in rows:
             self._check_query(len(row))
         return self._embed(rows)
 
     def fits(self, texts: Sequence[str]) -> list[bool]:
-        """Return for each query whether `encode_queries` takes it."""
+        """Return for each query whether `encode_queries` accepts it."""
         return [len(row) <= self._network.max_tokens for row in self._tokenized(texts, self.space.query_prefix)]
 
     def _check_query(self, tokens: int) -> None:
@@ -199,7 +199,7 @@ class Encoder:
         network = self._network_for([len(row) for row in rows], documents)
         for batch, made in _computed(network, network.embed, rows):
             vectors[batch] = made
-        # Also of the few texts that the light network takes meanwhile, so that a run's vectors are in one pack.
+        # Also round vectors of texts that the light network encodes, so that all vectors of a run fit into one pack.
         return half_rounded(unit(vectors)) if documents and self._half is not None else unit(vectors)
 
 
@@ -210,7 +210,7 @@ def _pooled(
     starts, ends = np.array(places, np.int64).T
     means = np.empty((len(spans), row.shape[1]), np.float32)
     for i, (start, end) in enumerate(spans):
-        # Offsets of tokens count the prefix, those of spans do not.
+        # Offsets of tokens include the prefix, offsets of spans do not.
         own = (starts < end + shift) & (ends > start + shift) & (ends > starts)
         means[i] = row[own if own.any() else slice(None)].mean(axis=0)
     return means
@@ -224,7 +224,7 @@ def _computed(
     compute: Callable[[Sequence[npt.NDArray[np.int32]]], _Made],
     rows: Sequence[npt.NDArray[np.int32]],
 ) -> Iterator[tuple[list[int], _Made]]:
-    """Yield the positions of the rows of each batch, and what `compute` makes of them; several batches side by side."""
+    """Yield the positions of the rows of each batch with the result of `compute`; batches may run in parallel."""
     batches = list(_batches([len(row) for row in rows], network.batch_tokens))
 
     def made(batch: list[int]) -> _Made:
@@ -239,14 +239,14 @@ def _computed(
         yield from zip(batches, threads.map(made, batches), strict=True)
     finally:
         threads.shutdown(cancel_futures=True)
-        # Batches differ in size, so that what one has freed seldom fits the next: an ingest of 300 documents in float32
-        # peaked at 0.96 to 1.1 GB instead of 0.79. To give it back takes 0.01 s.
+        # Batches differ in size, so memory that one has freed seldom fits the next: without this, an ingest of 300
+        # documents in float32 peaked at 0.96 to 1.1 GB instead of 0.79. Giving memory back takes 0.01 s.
         give_back()
 
 
 def _batches(lengths: Sequence[int], budget: int) -> Iterator[list[int]]:
     """Yield positions, longest first, in batches of at most `budget` tokens with padding, or of one longer text."""
-    # Texts of like length stand together, so that little is padded.
+    # Texts of similar length are in one batch, so that there is little padding.
     order = sorted(range(len(lengths)), key=lambda i: -lengths[i])
     while order:
         size = max(1, budget // max(1, lengths[order[0]]))
@@ -261,9 +261,9 @@ _LOADED: dict[tuple[str, str, str], Encoder] = {}
 def load_encoder(model: str, revision: str = "", light: int = 0, dtype: str = FLOAT32) -> TextEncoder:
     """Return the encoder of a model, loaded once in a process; for `model` and `revision` see `describe_model`.
 
-    `light` is that of a store's embedding space: a version of `NumpyBert` that need not be compared again. `dtype` is
-    how documents are encoded: "auto" in bfloat16 where the CPU gains by it, "bfloat16" on a GPU, too; queries are
-    always encoded in float32.
+    `light` comes from a store's embedding space: the version of `NumpyBert` that need not be compared again. `dtype`
+    says how documents are encoded: "auto" uses bfloat16 if that is faster on the CPU, "bfloat16" also uses it on a GPU.
+    Queries are always encoded in float32.
     """
     name, dimensions = split(model)
     if dimensions:
@@ -315,7 +315,7 @@ def _full_network(folder: str, space: EmbeddingSpace, light: NumpyBert) -> Netwo
     if not torch.accelerator.is_available():
         _LOG.info("loading the model %s", space.model)
         packed = TorchBert(Path(folder))
-        if agree(light, packed):  # as the two share no library that multiplies, both are right where they agree
+        if agree(light, packed):  # they use different libraries for products, so if they agree, both are right
             return packed
     return _SentenceTransformer(folder, space)
 
@@ -325,7 +325,7 @@ def _half_loader(folder: str, space: EmbeddingSpace, exact: Network) -> Callable
 
 
 def _half_network(folder: str, space: EmbeddingSpace, exact: Network) -> Network | None:
-    """Return the network for many tokens in bfloat16; None where it gains nothing, or differs from the exact one."""
+    """Return the network for many tokens in bfloat16; None if it is not faster or differs from the exact one."""
     import torch
 
     from docmill.storage.search.encode.torch_bert import half_bert
@@ -352,12 +352,12 @@ class _SentenceTransformer:
             model = SentenceTransformer(folder, local_files_only=True).eval()
             if dtype != FLOAT32:
                 model = model.to(getattr(torch, dtype))
-                # cuDNN plans attention once for each shape of a batch, which takes 2 s for the first and 0.07 s for
-                # each other one on an H100; the other ways take 0.012 s a batch.
+                # cuDNN plans attention once for each shape of a batch, which on an H100 takes 2 s for the first shape
+                # and 0.07 s for each other one; the alternatives take 0.012 s a batch.
                 torch.backends.cuda.enable_cudnn_sdp(False)
         except Exception as error:  # each file of the folder can fail in its own way
             raise ConfigError(f"the model in {folder} cannot be loaded: {error}; copy or download it again") from error
-        # The space was read from the files without the library; both must mean the same model.
+        # The space was read from the files without the library; check that both describe the same model.
         dimension = model.get_embedding_dimension()
         if dimension != space.dimension:
             raise ConfigError(
@@ -365,7 +365,7 @@ class _SentenceTransformer:
             )
         self._torch = torch
         self._model = model
-        # A copy, as truncation and padding are set on the object, and the model's own needs them.
+        # A copy, because truncation and padding are set on the object, and the model needs them on its own one.
         self._tokenizer = Tokenizer.from_str(model.tokenizer.backend_tokenizer.to_str())
         self._tokenizer.no_truncation()
         self._tokenizer.no_padding()
@@ -410,7 +410,7 @@ class _SentenceTransformer:
 
 
 def quiet() -> None:
-    """Stop network access and progress bars of the libraries; call this before their import."""
+    """Turn off network access and progress bars of the libraries; call this before importing them."""
     stay_offline()
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
     from transformers.utils import logging

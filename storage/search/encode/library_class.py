@@ -1,4 +1,4 @@
-"""Library class: which class of sentence-transformers a folder is for, as its own files say, and a model of it."""
+"""Library class: find the sentence-transformers class for a model folder from its files, and load the model."""
 
 from pathlib import Path
 from typing import Any, Literal
@@ -23,15 +23,15 @@ _MODULES: dict[str, LibraryClass] = {
 }
 _ARCHITECTURES: dict[str, LibraryClass] = {
     "HF_ColBERT": "MultiVectorEncoder",  # folders of Stanford's ColBERT, which name no module
-    "ForMaskedLM": "SparseEncoder",  # those of the first SPLADE models, which name none either
+    "ForMaskedLM": "SparseEncoder",  # folders of the first SPLADE models, which name none either
     "ForSequenceClassification": "CrossEncoder",
     "ForCausalLM": "CrossEncoder",
 }
-"""Classes by the end of the architecture. Others would get a head of random weights from the library."""
+"""Classes by the end of the architecture's name. For others, the library would add a head with random weights."""
 
 
 def library_class(folder: Path) -> LibraryClass:
-    """Return the class that reads a folder; "" for a model of single vectors, and where the folder does not say."""
+    """Return the class that reads a folder; "" for a model of single vectors, or if the folder does not say."""
     try:
         kind = read_config(folder / "config_sentence_transformers.json").get("model_type")
         return _STATED[kind] if kind in _STATED else _by_modules(folder) or _by_architecture(folder)
@@ -52,7 +52,7 @@ def _by_architecture(folder: Path) -> LibraryClass:
 
 
 def load_as(kind: str, name: str, folder: Path, **options: Any) -> Any:
-    """Return the model of a folder, loaded by a class of sentence-transformers; raise `ConfigError` if it cannot be."""
+    """Load the model of a folder with a class of sentence-transformers; raise `ConfigError` if that fails."""
     quiet()
     import sentence_transformers
 

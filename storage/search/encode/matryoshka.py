@@ -1,6 +1,6 @@
-"""Matryoshka: the names and spaces of the first numbers of a model's vectors, as `MODEL?dimensions=256`.
+"""Matryoshka: use only the first dimensions of a model's vectors, named `MODEL?dimensions=256`.
 
-A model that was trained for it (Matryoshka) finds nearly as much with a third of the numbers.
+A model that was trained for it (Matryoshka) finds nearly as much with a third of the dimensions.
 Source: Kusupati et al., Matryoshka Representation Learning, 2022.
 """
 
@@ -14,12 +14,12 @@ _MARK = "?dimensions="
 
 
 def shorten(model: str, dimensions: int) -> str:
-    """Return the name of a local model with so many dimensions; 0 are all of them."""
+    """Return the name of a local model with this many dimensions; 0 means all."""
     return f"{model}{_MARK}{dimensions}" if dimensions and _MARK not in model else model
 
 
 def split(model: str) -> tuple[str, int]:
-    """Return a model without its mark, and its dimensions, 0 for all; a model by API shortens its vectors itself."""
+    """Return a model's name without `?dimensions=`, and the dimensions, 0 for all; API models shorten by themselves."""
     name, mark, number = ("", "", "") if is_api(model) else model.rpartition(_MARK)
     if not mark:
         return model, 0
@@ -36,7 +36,7 @@ def shortened_space(space: EmbeddingSpace, dimensions: int) -> EmbeddingSpace:
 
 
 def shortens(space: EmbeddingSpace, before: EmbeddingSpace) -> bool:
-    """Return whether the vectors of a space are the first numbers of those of another."""
+    """Return whether the vectors of a space are the first dimensions of the vectors of another."""
     same = split(space.model)[0] == split(before.model)[0]
     as_before = replace(space, model=before.model, dimension=before.dimension)
     return same and as_before == before and space.dimension < before.dimension

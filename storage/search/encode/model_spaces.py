@@ -1,4 +1,4 @@
-"""Model spaces: the embedding space and the tokenizer of any model, whoever computes it; nothing is loaded for them."""
+"""Model spaces: find the embedding space and the tokenizer of any kind of model, without loading it."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -12,7 +12,7 @@ from docmill.storage.search.encode.space import EmbeddingSpace, model_dir, token
 
 
 def opaque_encoder(model: str) -> PluginEncoder | None:
-    """Return the encoder of a model that has no files to read: one by API or of a plugin; None for all others."""
+    """Return the encoder of a model without files to read, from an API or a plugin; None for all others."""
     if not is_api(model):
         return plugin_encoder(split(model)[0])
     from docmill.storage.search.encode.api_encoder import api_encoder
@@ -21,9 +21,10 @@ def opaque_encoder(model: str) -> PluginEncoder | None:
 
 
 def describe_model(model: str, revision: str = "") -> EmbeddingSpace:
-    """Return the embedding space of a model by API or of a plugin, or of one with files; see `space.describe_model`.
+    """Return the embedding space of a model from an API, a plugin or files; see `space.describe_model`.
 
-    A `revision` must be that of the plugin's space, or empty. Only some of its dimensions are `MODEL?dimensions=256`.
+    For a plugin, `revision` must be the revision of its space, or empty. `MODEL?dimensions=256` uses only the first 256
+    dimensions.
     """
     name, dimensions = split(model)
     plugin = opaque_encoder(name)
@@ -56,7 +57,7 @@ def tokenizer_dir(model: str, revision: str = "") -> Path:
 
 
 def reading_dir(model: str, revision: str = "") -> Path | None:
-    """Return the folder with the `tokenizer.json` by which a model reads; None if none is named."""
+    """Return the folder with the `tokenizer.json` that a model reads with; None if it is not known."""
     if is_api(model):
         return None
     name, _ = split(model)

@@ -1,6 +1,6 @@
-"""NumPy BERT: BERT and RoBERTa models computed by numpy, without PyTorch, for a query or a few hundred tokens.
+"""NumPy BERT: compute BERT and RoBERTa models with numpy, without PyTorch, for a query or a few hundred tokens.
 
-To load PyTorch takes a second of CPU time, which is worth it from some thousand tokens on.
+Loading PyTorch takes a second of CPU time, which pays off from a few thousand tokens on.
 """
 
 from collections.abc import Sequence
@@ -14,15 +14,15 @@ from docmill.storage.search.encode.bert import Architecture, Bert, Layer, Matrix
 __all__ = ["NumpyBert", "Unsupported", "gelu"]
 
 _FEW_PRODUCTS = 4096 * 10_600_000
-"""Multiplications, of tokens with weights, up to which this module is used: 4,096 tokens of a model of 6 layers of 384.
+"""Up to this many multiplications, this module is used: 4,096 tokens for a model of 6 layers of 384.
 
-They take 1.5 s of CPU time on one core; to load PyTorch takes 1 s. With more, texts would wait for a single core.
+They take 1.5 s of CPU time on one core; loading PyTorch takes 1 s. With more, texts would wait for a single core.
 """
-_TOKENS_AT_ONCE = 4  # of a product by OpenBLAS, to which zeros are added: 15 tokens take 1.3 times as long as 16
+_TOKENS_AT_ONCE = 4  # OpenBLAS needs multiples of this, so zeros are added: 15 tokens take 1.3 times as long as 16
 
 
 class NumpyBert(Bert):
-    """A model whose layers are computed by numpy in the calling thread."""
+    """A model whose layers numpy computes in the calling thread."""
 
     def __init__(self, folder: Path) -> None:
         """Raise `Unsupported` as `Bert` does."""
@@ -30,13 +30,13 @@ class NumpyBert(Bert):
 
     @property
     def few_tokens(self) -> int:
-        """The tokens up to which this module answers sooner than PyTorch, which has to be loaded."""
+        """The number of tokens up to which this module is faster than loading and using PyTorch."""
         weights = self.shape.layers * (4 * self.shape.hidden**2 + 2 * self.shape.hidden * self.shape.middle)
         return _FEW_PRODUCTS // max(1, weights)
 
 
 class _NumpyLayers:
-    """The layers of a model by numpy."""
+    """The layers of a model, computed by numpy."""
 
     def __init__(self, shape: Architecture, layers: Sequence[Layer]) -> None:
         self._shape = shape
@@ -54,7 +54,7 @@ class _NumpyLayers:
     def _through(self, layer: Layer, x: Matrix, spans: Sequence[slice]) -> Matrix:
         """Return the activations, (tokens, hidden), after one layer."""
         query, key, value = layer.query.linear(x), layer.key.linear(x), layer.value.linear(x)
-        # As float32: with a Python float all that follows could become float64.
+        # As float32, because a Python float could turn all that follows into float64.
         query *= np.float32((self._shape.hidden // self._shape.heads) ** -0.5)
         mixed = np.zeros_like(x)
         for span in spans:
@@ -66,7 +66,7 @@ class _NumpyLayers:
         """Return, for each token of a text, the values of all its tokens, weighted by the softmax of their scores."""
         q, k, v = (one.reshape(len(one), self._shape.heads, -1).swapaxes(0, 1) for one in (query, key, value))
         scores: Matrix = q @ k.swapaxes(1, 2)
-        # The softmax stays the same, and exp does not overflow.
+        # This does not change the softmax, but keeps exp from overflowing.
         scores -= scores.max(axis=2, keepdims=True)
         np.exp(scores, out=scores)
         scores /= scores.sum(axis=2, keepdims=True)
@@ -95,7 +95,7 @@ _ERF_Q = (
 
 def gelu(x: Matrix) -> Matrix:
     """Return x * (1 + erf(x / sqrt(2))) / 2; `x` is overwritten."""
-    z = np.clip(x * np.float32(0.5**0.5), -4, 4)  # beyond, erf is 1 in float32
+    z = np.clip(x * np.float32(0.5**0.5), -4, 4)  # beyond 4, erf is 1 in float32
     square = z * z
     z *= _polynomial(_ERF_P, square)
     z /= _polynomial(_ERF_Q, square)

@@ -1,7 +1,7 @@
-"""ONNX and static models: models of folders that need no PyTorch: an ONNX file, or a table of vectors by token.
+"""ONNX and static models: model folders that need no PyTorch: an ONNX file, or a table of vectors by token.
 
-A table needs no network: the vector of a text is the mean of those of its tokens, as model2vec and StaticEmbedding
-compute it. Source: Tulkens and van Dongen, Model2Vec, 2024.
+A table needs no network: the vector of a text is the mean of the vectors of its tokens, as in model2vec and
+StaticEmbedding. Source: Tulkens and van Dongen, Model2Vec, 2024.
 """
 
 import json
@@ -25,9 +25,9 @@ from docmill.storage.search.encode.token_counts import read_tokenizer
 
 _ONNX_BATCH = 2048  # as for PyTorch on a CPU
 _WHOLE = "sentence_embedding"
-"""The output with one vector for each text, where the exporter has put the pooling into the file."""
+"""The output with one vector for each text, if the exporter put the pooling into the file."""
 _TOKENS = ("last_hidden_state", "token_embeddings")
-"""The output with one vector for each token, by the exporters of transformers and sentence-transformers."""
+"""The output with one vector for each token, as the exporters of transformers and sentence-transformers name it."""
 _KNOWN = ("input_ids", "attention_mask", "token_type_ids", "position_ids")
 
 Matrix = npt.NDArray[np.float32]
@@ -35,13 +35,13 @@ Mask = npt.NDArray[np.int64]
 
 
 class OnnxNetwork:
-    """A `docmill.storage.search.encode.text_encoder.Network`; on a GPU where onnxruntime was built for it."""
+    """A `docmill.storage.search.encode.text_encoder.Network`; on a GPU if onnxruntime was built for it."""
 
     batch_tokens = _ONNX_BATCH
     lanes = 1
 
     def __init__(self, folder: str, space: EmbeddingSpace) -> None:
-        """Raise `ConfigError` for a file with other inputs or outputs, or a pooling that is not in the file."""
+        """Raise `ConfigError` for a file with unknown inputs or outputs, or for an unknown pooling outside the file."""
         home = Path(folder)
         self._file = onnx_file(home)
         self._session, self._tokenizer = _opened(self._file, home / "tokenizer.json")
@@ -91,16 +91,16 @@ def _opened(file: Path, tokenizer_file: Path) -> tuple[Any, Any]:
     import onnxruntime
 
     options = onnxruntime.SessionOptions()
-    options.add_session_config_entry("session.intra_op.allow_spinning", "0")  # idle threads would take the CPU
+    options.add_session_config_entry("session.intra_op.allow_spinning", "0")  # else idle threads would use CPU time
     try:
         session = onnxruntime.InferenceSession(str(file), options, providers=onnxruntime.get_available_providers())
         return session, read_tokenizer(tokenizer_file)
-    except Exception as error:  # both libraries raise classes of their own
+    except Exception as error:  # each library raises its own classes
         raise ConfigError(f"{file} cannot be loaded: {error}; copy or download the model again") from error
 
 
 def _outputs(file: Path, names: Sequence[str]) -> tuple[str | None, str | None]:
-    """Return the outputs of texts and of tokens; raise `ConfigError` if there is neither."""
+    """Return the names of the outputs for texts and for tokens; raise `ConfigError` if there is neither."""
     whole = _WHOLE if _WHOLE in names else None
     tokens = next((name for name in _TOKENS if name in names), None)
     if not (whole or tokens):
@@ -133,29 +133,29 @@ _POOLINGS: dict[str, Callable[[Any, Mask], Matrix]] = {
 
 
 def _pooling(folder: Path) -> Callable[[Any, Mask], Matrix]:
-    """Return how the vectors of tokens become one, by the modules after the first; raise for more than a pooling."""
+    """Return the pooling function that the folder's modules name; raise `ConfigError` if there are other modules."""
     said = ", ".join(pooling_steps(folder)) or "none"
     if said not in _POOLINGS:
         raise ConfigError(f"{folder}: the pooling {said} is not in the ONNX file; docmill knows {', '.join(_POOLINGS)}")
     return _POOLINGS[said]
 
 
-_STATIC_BATCH = 65_536  # their vectors take 67 MB with 256 numbers each
+_STATIC_BATCH = 65_536  # tokens; their vectors take 67 MB with 256 dimensions
 
 
 class StaticModel:
-    """A `docmill.storage.search.encode.text_encoder.Network` that looks vectors up."""
+    """A `docmill.storage.search.encode.text_encoder.Network` that looks up vectors in a table."""
 
     batch_tokens = _STATIC_BATCH
     lanes = 1
 
     def __init__(self, folder: str, space: EmbeddingSpace) -> None:
-        """Raise `ConfigError` for a folder whose tokens and vectors do not fit together."""
+        """Raise `ConfigError` for a folder whose tokens and vectors do not match."""
         home = static_home(Path(folder))
         path = home / "tokenizer.json"
         self._tokenizer = read_tokenizer(path)
         self._table, own = _table(home / "model.safetensors")
-        # model2vec leaves unknown tokens out; StaticEmbedding has a vector for them.
+        # model2vec drops unknown tokens; StaticEmbedding has a vector for them.
         self._left_out = _unknown(path) if own else None
         self.max_tokens = space.token_limit
         size = self._tokenizer.get_vocab_size()
@@ -182,7 +182,7 @@ class StaticModel:
 
 
 def _table(path: Path) -> tuple[Matrix, bool]:
-    """Return the vectors by token, and whether the file is one of model2vec."""
+    """Return the vectors by token, and whether the file is from model2vec."""
     from safetensors import SafetensorError
     from safetensors.numpy import load_file
 
@@ -195,7 +195,7 @@ def _table(path: Path) -> tuple[Matrix, bool]:
     if "embeddings" not in tensors:
         raise ConfigError(f"{path} has neither embeddings nor embedding.weight; give a model of model2vec")
     table = np.asarray(tensors["embeddings"], np.float32)
-    if (mapping := tensors.get("mapping")) is not None:  # of tokens that share a vector
+    if (mapping := tensors.get("mapping")) is not None:  # because some tokens share a vector
         table = table[mapping]
     if (weights := tensors.get("weights")) is not None:
         table = table * np.asarray(weights, np.float32)[:, None]
@@ -203,7 +203,7 @@ def _table(path: Path) -> tuple[Matrix, bool]:
 
 
 def _unknown(tokenizer: Path) -> int | None:
-    """Return the id of the token that stands for what the tokenizer does not know, or None if it has none."""
+    """Return the id of the token for unknown text, or None if the tokenizer has none."""
     model: dict[str, Any] = json.loads(tokenizer.read_bytes())["model"]
     if (number := model.get("unk_id")) is not None:
         return int(number)

@@ -1,4 +1,4 @@
-"""Plugin encoder: the registry of embedding models that other distributions give."""
+"""Plugin encoder: the registry of embedding models from other distributions."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -60,7 +60,7 @@ class EncoderPlugin(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class PluginEncoder:
-    """The model of a plugin as a `docmill.storage.search.encode.encoder.TextEncoder`."""
+    """A plugin's model as a `docmill.storage.search.encode.encoder.TextEncoder`."""
 
     origin: Origin
     plugin: EncoderPlugin
@@ -68,11 +68,11 @@ class PluginEncoder:
 
     @property
     def folder(self) -> Path:
-        """Return the folder of the tokenizer by which its tokens are counted."""
+        """Return the folder of the tokenizer that counts its tokens."""
         return Path(self.plugin.tokenizer).parent if self.plugin.tokenizer else cautious_folder()
 
     def encode(self, texts: Sequence[str]) -> Vectors:
-        """Return float32 (n, dim), rows of unit L2 norm; raise `StoreError` for a text beyond the token limit."""
+        """Return float32 (n, dim), rows of unit L2 norm; raise `StoreError` for a text over the token limit."""
         self.check(texts)
         return self._made(self.plugin.encode, texts)
 
@@ -82,7 +82,7 @@ class PluginEncoder:
         return vector
 
     def encode_queries(self, texts: Sequence[str]) -> Vectors:
-        """Return float32 (n, dim), rows of unit L2 norm; raise `QueryError` for a text beyond the token limit."""
+        """Return float32 (n, dim), rows of unit L2 norm; raise `QueryError` for a text over the token limit."""
         for count in self._counts(texts):
             if count > self.space.token_limit:
                 limit = self.space.token_limit
@@ -90,7 +90,7 @@ class PluginEncoder:
         return self._made(self.plugin.encode_queries, texts)
 
     def fits(self, texts: Sequence[str]) -> list[bool]:
-        """Return for each query whether `encode_queries` takes it."""
+        """Return for each query whether `encode_queries` accepts it."""
         return [count <= self.space.token_limit for count in self._counts(texts)]
 
     def check(self, texts: Sequence[str]) -> None:
@@ -103,7 +103,7 @@ class PluginEncoder:
                 )
 
     def encode_late(self, _: object) -> NoReturn:
-        """Raise `ConfigError`: the plugin gives no vectors of tokens."""
+        """Raise `ConfigError`, because plugins do not provide vectors of tokens."""
         raise ConfigError(f"{self.origin} gives no vectors of tokens, which [embedding] late and rerank = 'late' need")
 
     encode_tokens = encode_query_tokens = encode_late
@@ -121,7 +121,7 @@ class PluginEncoder:
         if vectors.shape != (count, self.space.dimension) or not np.isfinite(vectors).all():
             wanted = (count, self.space.dimension)
             raise ValueError(f"vectors must be finite and of the shape {wanted}, got {vectors.shape}")
-        from docmill.storage.search.encode.text_encoder import unit  # a run that finds nothing new needs none
+        from docmill.storage.search.encode.text_encoder import unit  # a run that finds nothing new does not need it
 
         return unit(vectors)
 
@@ -142,7 +142,7 @@ def _encoder_of_plugin(origin: Origin, plugin: EncoderPlugin) -> PluginEncoder:
 ENCODERS: Registry[Any] = Registry(
     Seam("docmill.encoders", "embedding model", EncoderPlugin), FOLDERS, _encoder_of_plugin
 )
-"""Models by name: the packaged one, whose value is its folder, and those of plugins."""
+"""Models by name: the packaged model, whose value is its folder, and those of plugins."""
 
 
 def plugin_encoder(model: str) -> PluginEncoder | None:

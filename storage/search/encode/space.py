@@ -1,4 +1,4 @@
-"""Space: the embedding space of a model, read from its files without loading it, torch or transformers."""
+"""Space: read the embedding space of a model from its files, without loading the model, torch or transformers."""
 
 import json
 import os
@@ -14,16 +14,16 @@ from docmill.storage.files import hash_file, write_whole
 from docmill.storage.keys import hash_bytes, key_of
 from docmill.storage.process.no_telemetry import stay_offline
 
-SPACE_VERSION = 1  # raised when the same model and text give another vector: every store then embeds again
+SPACE_VERSION = 1  # raised when the same model and text give another vector; every store is then embedded again
 FLOAT32, FLOAT16, BFLOAT16 = "float32", "float16", "bfloat16"
 INT8, BINARY = "int8", "binary"
-PACKED = 8  # dimensions: an index of one bit or four takes them by so many
-LATE_VERSION = 1  # the same for late vectors alone
+PACKED = 8  # an index with one or four bits per number needs a multiple of this many dimensions
+LATE_VERSION = 1  # as SPACE_VERSION, for late vectors only
 _DOCUMENT_PROMPTS = ("document", "passage", "corpus")
 _STATIC = "StaticEmbedding"
 _TABLES = ("embedding.weight", "embeddings")  # as sentence-transformers and model2vec name them
-_HEADER_BYTES = 16 * 2**20  # far more than a table needs; a damaged length must not be read
-_STATIC_TOKENS = 512  # what model2vec reads of a text if its folder names no other number
+_HEADER_BYTES = 16 * 2**20  # far more than a table needs, but bounds what a damaged length reads
+_STATIC_TOKENS = 512  # the tokens of a text that model2vec reads unless its folder names another number
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,12 +31,12 @@ class EmbeddingSpace:
     """The identity of a model's vectors: vectors can be compared only if the `id` of their spaces is equal.
 
     `revision` is the hash of weights, tokenizer and pooling. `token_limit` is the limit of `indexed_text` with special
-    tokens, after the tokens of `document_prefix` are subtracted. `model` says where to find the model and is no part of
-    `id`. `late` vectors are means over the tokens of a span, read in a window of the text around it; query vectors are
-    not late. `light` is the version of `NumpyBert` that gives the vectors of sentence-transformers to 1e-5, 0 if none
-    is known to; it is no part of `id`. Where it is set, some of the vectors may be those of `NumpyBert`.
-    `probe` is the sketch of the vectors that a model by API gave first, `dtype` names the numbers by which vectors of
-    documents may be computed, and `indexed` those that a search scans; none of them is part of `id`.
+    tokens, after the tokens of `document_prefix` are subtracted. `late` vectors are means over the tokens of a span,
+    read in a window of the text around it; query vectors are not late. The other fields are not part of `id`.
+    `model` says where to find the model. `light` is the version of `NumpyBert` that is known to give the vectors of
+    sentence-transformers to 1e-5, or 0; if it is set, `NumpyBert` may have computed some of the vectors. `probe` is the
+    sketch of the vectors that an API model gave first. `dtype` is the number type in which vectors of documents may be
+    computed, and `indexed` the one that a search scans.
     """
 
     model: str
@@ -54,7 +54,7 @@ class EmbeddingSpace:
 
     @property
     def id(self) -> str:
-        """Return the key of everything that decides a vector."""
+        """Return the key of everything that determines a vector."""
         own = key_of("late", LATE_VERSION, self.plain().id) if self.late else ""
         return own or key_of(
             "space",
@@ -96,7 +96,7 @@ def describe_model(model: str, revision: str = "") -> EmbeddingSpace:
     prompts = read_config(folder / "config_sentence_transformers.json").get("prompts") or {}
     document_prefix = next((prompts[name] for name in _DOCUMENT_PROMPTS if prompts.get(name)), "")
     return EmbeddingSpace(
-        # A folder by its full path: the next command may start somewhere else.
+        # A folder by its full path, because the next command may start in another folder.
         model=model if model in FOLDERS or not Path(model).expanduser().is_dir() else str(folder),
         revision=weights,
         dimension=_dimension(folder),
@@ -117,7 +117,7 @@ def late_space(space: EmbeddingSpace) -> EmbeddingSpace:
 
 
 def pooling_steps(folder: Path) -> list[str]:
-    """Return how the vectors of tokens become one: the modes of the pooling, and the modules of other kinds."""
+    """Return how the vectors of tokens become one: the modes of the pooling, and any other modules."""
     steps: list[str] = []
     for kind, module in modules_of(folder)[1:]:
         if kind == "Pooling":
@@ -129,7 +129,7 @@ def pooling_steps(folder: Path) -> list[str]:
 
 def pooling_of(config: dict[str, Any]) -> list[str]:
     """Return the names of a pooling's modes."""
-    # Older models tick each mode, newer ones name them.
+    # Older models have a flag for each mode, newer ones name them.
     ticked = [key.removeprefix("pooling_mode_") for key, on in config.items() if key.startswith("pooling_mode_") and on]
     chosen = config.get("pooling_mode", "mean")
     names = ticked or ([chosen] if isinstance(chosen, str) else list(chosen))
@@ -137,7 +137,7 @@ def pooling_of(config: dict[str, Any]) -> list[str]:
 
 
 def check_indexed(space: EmbeddingSpace) -> None:
-    """Raise `ConfigError` if vectors of so many dimensions cannot be indexed as the space says."""
+    """Raise `ConfigError` if vectors of the space's dimension cannot be indexed as the space says."""
     if space.indexed == BINARY and space.dimension % PACKED:
         raise ConfigError(
             f"[embedding] indexed = {BINARY!r} needs dimensions that are a multiple of {PACKED},"
@@ -159,16 +159,16 @@ def model_dir(model: str, revision: str = "") -> Path:
 
 
 def _hub_dir(name: str, revision: str) -> Path:
-    # Nothing is downloaded unasked: a run must not depend on the network, nor change when a model does.
+    # Nothing is downloaded unless asked for: a run must not depend on the network, nor change because a model does.
     offline = stay_offline()
     from huggingface_hub import snapshot_download
 
-    # A hash of weights is none of the hub's names; the right commit is looked for below.
+    # The hub does not know hashes of weights; the right commit is looked for below.
     branch = "main" if not revision or _is_weights_revision(revision) else revision
     try:
         folder = Path(snapshot_download(name, revision=branch, local_files_only=offline))
     except (OSError, ValueError) as error:
-        # Offline, the message of the hub's client names an argument that nobody here can pass.
+        # Offline, the message of the hub's client names an argument that a user of docmill cannot pass.
         missing = (
             "not in the local cache; set HF_HUB_OFFLINE=0 once to download it"
             if offline
@@ -239,7 +239,7 @@ def onnx_file(folder: Path) -> Path:
 
 
 def is_onnx(folder: Path) -> bool:
-    """Return whether the model of a folder has no weights but an ONNX file; see `OnnxNetwork`."""
+    """Return whether the model of a folder has an ONNX file instead of weights; see `OnnxNetwork`."""
     return not _weights(folder) and any((*folder.glob("*.onnx"), *folder.glob("onnx/*.onnx")))
 
 
@@ -258,7 +258,7 @@ def _dimension(folder: Path) -> int:
 
 
 def _static_dimension(path: Path) -> int:
-    """Return the length of the vectors in a table, by the header of its file."""
+    """Return the length of the vectors in a table, from the header of its file."""
     try:
         with path.open("rb") as file:
             tensors = json.loads(file.read(min(int.from_bytes(file.read(8), "little"), _HEADER_BYTES)))
@@ -268,7 +268,7 @@ def _static_dimension(path: Path) -> int:
 
 
 def max_tokens_of(folder: Path) -> int:
-    """Return the largest number of tokens that a model takes, special tokens included."""
+    """Return the largest number of tokens that a model takes, including special tokens."""
     if is_static(folder):
         return int(read_config(static_home(folder) / "config.json").get("max_length") or _STATIC_TOKENS)
     own = read_config(folder / "sentence_bert_config.json").get("max_seq_length")
@@ -295,17 +295,17 @@ def _weights_revision(folder: Path) -> str:
 
 
 def _deciding_files(folder: Path) -> Iterator[Path]:
-    """Yield the files that decide the vector of a text, in order."""
+    """Yield the files that determine the vector of a text, in order."""
     modules = [module for _, module in modules_of(folder)]
     home = tokenizer_home(folder)
     for module in dict.fromkeys([home, folder, *modules]):
         weights = _weights(module)
         if module == home and not weights:
             file = onnx_file(folder)
-            weights = [file, *sorted(file.parent.glob(f"{file.name}[_.]data*"))]  # weights of 2 GB lie beside the file
+            weights = [file, *sorted(file.parent.glob(f"{file.name}[_.]data*"))]  # weights over 2 GB are separate files
         yield from weights
         yield from (path for path in [module / "config.json"] if module != folder and path.is_file())
-    # Not config.json: it names versions of libraries and paths, which say nothing about a vector.
+    # Not config.json: it has versions of libraries and paths, which do not affect vectors.
     yield home / "tokenizer.json"
 
 
@@ -334,16 +334,16 @@ def cache_file(folder: str, name: str) -> Path:
 
 
 _DECIDING = (".safetensors", ".bin", ".json", ".txt")
-"""Endings of the files that decide a vector: weights, how what is read is prepared, and the words that are known."""
+"""Suffixes of the files that determine a vector: weights, preprocessing and vocabulary."""
 
 
 def full_name(name: str) -> str:
-    """Return how a store names a model: a folder by its full path, as the next command may start somewhere else."""
+    """Return how a store names a model: a folder by its full path, as the next command may start in another folder."""
     return str(model_dir(name)) if Path(name).expanduser().is_dir() else name
 
 
 def space_of_files(kind: str, version: int, name: str) -> str:
-    """Return the id of the space of a model's vectors, which differs if any file of the model does."""
+    """Return the id of the space of a model's vectors, which changes with any file of the model."""
     folder = model_dir(name)
     paths = sorted(path for path in folder.rglob("*") if path.suffix in _DECIDING and path.is_file())
     return key_of(kind, version, [(str(path.relative_to(folder)), hash_once(path)) for path in paths])

@@ -1,4 +1,4 @@
-"""Sparse encoder: the learned terms of texts and their weights, by a model such as SPLADE; loaded once in a process.
+"""Sparse encoder: compute learned terms of texts with a model such as SPLADE; loaded once per process.
 
 A learned term is a word of the model's vocabulary. The model gives a text weights for its own words and for others that
 texts on the same subject have (Formal et al., "SPLADE", SIGIR 2021).
@@ -16,7 +16,7 @@ from docmill.storage.search.encode.space import model_dir, space_of_files
 from docmill.storage.search.encode.text_encoder import TermWeights
 
 _AT_ONCE = 8
-"""Texts at once: the model has a number for each token and each word that it knows, 62 MB for a text of 512 tokens."""
+"""Texts at once. The model makes a number for each pair of token and known word: 62 MB for a text of 512 tokens."""
 _VERSION = 1  # raise it when the same text gets other weights
 
 
@@ -30,7 +30,7 @@ class SparseModel:
         self._model = load_as("SparseEncoder", name, folder)
 
     def encode(self, texts: Sequence[str]) -> TermWeights:
-        """Return the learned terms of documents; a text beyond the model's tokens loses its end."""
+        """Return the learned terms of documents; the end of a text with too many tokens is cut off."""
         return _terms(self._model.encode_document(list(texts), batch_size=_AT_ONCE, show_progress_bar=False))
 
     def encode_query(self, text: str) -> TermWeights:
@@ -46,15 +46,15 @@ def _terms(found: Any) -> TermWeights:
 
 
 def sparse_space(name: str) -> str:
-    """Return the id of the space of a model's weights, which differs if any file of the model does."""
+    """Return the id of the space of a model's term weights, which changes with any file of the model."""
     return space_of_files("sparse space", _VERSION, name)
 
 
 @cache
 def load_sparse(name: str, space: str) -> SparseModel:
-    """Return the model of a folder or a hub name, whose space tells it from what the folder held before.
+    """Return the model of a folder or a hub name; raise `ConfigError` if there is none.
 
-    Raises `ConfigError` if there is none.
+    `space` is only part of the cache key, so that changed files in the folder are loaded again.
     """
     del space
     return SparseModel(name)

@@ -1,4 +1,4 @@
-"""Text encoder: what the pipeline and search ask of an embedding model, and what an encoder asks of a network."""
+"""Text encoder: the interface of embedding models for the pipeline and search, and of networks for an encoder."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -37,7 +37,7 @@ class TermWeights(NamedTuple):
 
 
 class DocumentEncoder(Protocol):
-    """A model that gives vectors of documents, here or on another machine; see `Encoder` for its methods."""
+    """A model that computes vectors of documents, here or on another machine; see `Encoder` for its methods."""
 
     @property
     def space(self) -> EmbeddingSpace:
@@ -50,10 +50,10 @@ class DocumentEncoder(Protocol):
 
 
 class TextEncoder(DocumentEncoder, Protocol):
-    """A model that gives vectors of texts: `Encoder`, which sees token ids, or the model of a plugin, which does not.
+    """A model that computes vectors of texts: `Encoder`, which works on token ids, or the model of a plugin.
 
-    See `Encoder` for what the methods return and raise. A model of a plugin raises `ConfigError` where vectors of
-    tokens are asked for.
+    See `Encoder` for what the methods return and raise. A plugin's model raises `ConfigError` if vectors of tokens are
+    requested.
     """
 
     def encode_query(self, text: str) -> npt.NDArray[np.float32]: ...
@@ -70,9 +70,9 @@ class TextEncoder(DocumentEncoder, Protocol):
 
 
 class Network(Protocol):
-    """The model behind an `Encoder`: it makes token ids of texts, and vectors of batches of token ids.
+    """The model behind an `Encoder`: it turns texts into token ids, and batches of token ids into vectors.
 
-    It takes `lanes` batches side by side, each in a thread that `one_torch_thread` has prepared if there are several.
+    It takes `lanes` batches in parallel. If there are several, each is in a thread prepared by `one_torch_thread`.
     """
 
     max_tokens: int
@@ -109,9 +109,9 @@ def to_half(vectors: npt.NDArray[np.float32]) -> npt.NDArray[np.float16]:
 
 
 def half_rounded(vectors: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
-    """Return the numbers of float16 that are nearest to those of unit vectors, as float32.
+    """Return unit vectors rounded to the nearest float16 numbers, as float32.
 
-    What was computed in bfloat16 is off by 0.003, this rounding by 0.0002, and half of the room is saved.
+    The error of computing in bfloat16 is 0.003, that of this rounding 0.0002, and it saves half of the space.
     """
     return to_half(vectors).astype(np.float32)
 
@@ -123,7 +123,7 @@ def first_of(vectors: npt.NDArray[np.float32], dimensions: int) -> npt.NDArray[n
 
 @dataclass(frozen=True, slots=True)
 class ShortenedEncoder:
-    """A `TextEncoder` that returns the first numbers of another's vectors; those of tokens stay whole."""
+    """A `TextEncoder` that returns the first dimensions of another's vectors; vectors of tokens stay complete."""
 
     whole: TextEncoder
     space: EmbeddingSpace

@@ -1,7 +1,7 @@
-"""Token counts: how many tokens of a model texts have, and how much of a text it can read, by its tokenizer alone.
+"""Token counts: count the tokens of texts, and how much of a text a model can read, using only its tokenizer.
 
-A tokenizer cuts a word that it does not know into short pieces, or replaces it by one sign for all of them. Texts of a
-language that the model was not made for are full of such words, and their vectors then differ by chance.
+A tokenizer cuts an unknown word into short pieces, or replaces it with the same token as all others. Texts in a
+language that the model was not made for are full of such words, and their vectors are then nearly random.
 """
 
 import json
@@ -21,19 +21,19 @@ if TYPE_CHECKING:
     from tokenizers import Encoding, Tokenizer
 
 _SHORT = 3
-"""Letters below which a piece of a word says nothing. Of questions, the share in such pieces is .00 to .08 in English
-and .22 to .80 in four languages that the packaged model does not know; with 2 or 4 it parts them less."""
+"""Pieces of words with fewer letters carry no meaning. The share of letters in such pieces is .00 to .08 for English
+questions and .22 to .80 in four languages that the packaged model does not know; with 2 or 4, the ranges are closer."""
 _SHORT_UNSPACED = 2
-"""The same for scripts without spaces, whose words are short, and whose sentences are one word for some tokenizers."""
+"""As `_SHORT`, for scripts without spaces: their words are short, and some tokenizers take a sentence for one word."""
 _UNSPACED = "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]"
 """Thai, Lao, Myanmar, Khmer, Kana and Han."""
 _TOKENIZERS = 4
-"""Tokenizers that a process keeps: the embedding model's, one to measure sizes by, and the same of another store."""
+"""Tokenizers that a process keeps: the embedding model's and one that measures sizes, each for two stores."""
 
 
 @lru_cache(maxsize=_TOKENIZERS)
 def load_tokenizer(model_dir: str) -> "Tokenizer":
-    """Return the tokenizer of a model's folder; raise ConfigError without one."""
+    """Return the tokenizer of a model's folder; raise `ConfigError` if there is none."""
     path = Path(model_dir) / "tokenizer.json"
     if not path.is_file():
         raise ConfigError(f"{path}: no such file; a model needs a fast tokenizer, saved as tokenizer.json")
@@ -43,7 +43,7 @@ def load_tokenizer(model_dir: str) -> "Tokenizer":
 def read_tokenizer(path: Path) -> "Tokenizer":
     """Return the tokenizer of a file.
 
-    It does not pad, nor truncate: a text that is too long has to be told, and not cut in silence.
+    It neither pads nor truncates: a text that is too long must be reported, not cut silently.
     """
     from tokenizers import Tokenizer
 
@@ -62,18 +62,18 @@ def token_counts(texts: Sequence[str], model_dir: str) -> list[int]:
 def unread_shares(texts: Sequence[str], model_dir: str) -> list[float]:
     """Return for each text the share of its letters that the model of a folder cannot read, in [0, 1].
 
-    These are letters in unknown tokens, and in pieces of words that are too short to mean anything. 0 without letters.
+    These are letters in unknown tokens, and in pieces of words too short to mean anything. Without letters, it is 0.
     """
     tokenizer = load_tokenizer(model_dir)
     unknown = _unknown(tokenizer)
-    if len(texts) == 1:  # a batch waits for threads, which takes longer than to read one question
+    if len(texts) == 1:  # a batch waits for threads, which takes longer than reading one question
         return [_unread(tokenizer.encode(texts[0], add_special_tokens=False), texts[0], unknown)]
     found = tokenizer.encode_batch(list(texts), add_special_tokens=False)
     return [_unread(one, text, unknown) for one, text in zip(found, texts, strict=True)]
 
 
 def _unknown(tokenizer: Any) -> int | None:
-    """Return the id of the token that stands for what the model does not know, or None if it has none."""
+    """Return the id of the token for unknown text, or None if the model has none."""
     name = getattr(tokenizer.model, "unk_token", None)
     return None if name is None else tokenizer.token_to_id(name)
 
@@ -90,10 +90,11 @@ def _unread(tokens: "Encoding", text: str, unknown: int | None) -> float:
     return unread / letters if letters else 0.0
 
 
-# Two letters are a token, two white spaces are unless they are one between words, and every other ASCII character is.
-# A character beyond ASCII is as many tokens as it has bytes, for no byte-level tokenizer makes more of it. The packaged
-# model counts no more in any of the passages of 800 characters of tests/corpus and storage/, and over half as many in
-# all of them, which a test says. With three letters a token, it counted more in 5 of 1073 passages.
+# The cautious tokenizer counts a token for every two letters, every two white spaces, and every other ASCII character;
+# a single space between words counts none. A character beyond ASCII counts its bytes, because no byte-level tokenizer
+# makes more of it. In no passage of 800 characters from tests/corpus and storage/ does the packaged model count more,
+# and in all of them it counts over half as many; a test checks this. With a token for every three letters, the model
+# counted more in 5 of 1073 passages.
 _BYTES = (("[\u0080-\u07ff]", 2), ("[\u0800-\uffff]", 3), ("[\U00010000-\U0010ffff]", 4))
 _BETWEEN_WORDS = r"(?<=\S) (?=\S)"
 _PIECES = r"[A-Za-z]{1,2}|\s{1,2}|[^A-Za-z\s]"
@@ -126,7 +127,7 @@ _TOKENIZER: dict[str, object] = {
 
 
 def cautious_folder() -> Path:
-    """Return the folder of the tokenizer's file in the user's cache, which worker processes read."""
+    """Return the folder of the cautious tokenizer's file in the user's cache, where worker processes read it."""
     data = json.dumps(_TOKENIZER, indent=1).encode("ascii")
     target = cache_file(f"tokenizers/cautious-{hash_bytes(data)}", "tokenizer.json")
     if not target.is_file():

@@ -1,7 +1,7 @@
-"""Torch BERT: BERT and RoBERTa models computed by PyTorch on a CPU, without padding and without sentence-transformers.
+"""Torch BERT: compute BERT and RoBERTa models with PyTorch on a CPU, without padding and sentence-transformers.
 
-PyTorch multiplies float32 by MKL, which takes the older instructions on CPUs of other makers than Intel. oneDNN, in the
-same package, takes those that the CPU has. So the faster of the two is chosen by a measurement when a model is loaded.
+PyTorch multiplies float32 with MKL, which uses older instructions on CPUs that are not from Intel. oneDNN, which is in
+the same package, uses those that the CPU has. So the faster of the two is measured and chosen when a model is loaded.
 """
 
 import time
@@ -21,34 +21,34 @@ from docmill.storage.search.encode.bert import BATCH_TOKENS, Affine, Architectur
 Linear = Callable[[Any, bool], Any]
 """A linear layer: it takes a tensor, and whether GELU follows."""
 Maker = Callable[[Affine], Linear]
-"""What makes a linear layer of its weights."""
+"""Makes a linear layer from its weights."""
 
-_TRIAL_TOKENS = 512  # of the products that are timed: 20 ms of them by the slower way
-_TRIAL_WIDTH = 384  # of the packaged model
+_TRIAL_TOKENS = 512  # in the products that are timed, which take 20 ms in the slower way
+_TRIAL_WIDTH = 384  # as in the packaged model
 _TRIALS_S = 0.03
-"""CPU seconds of trials, of which the best counts: dozens on a fast CPU, where another program on the same core makes a
-few of them twice as long, and three or fewer where bfloat16 is emulated."""
-_GAIN = 0.9  # of the time of `functional.linear`, the public function: less gain is not worth a private one
-_SAME = 2e-4  # greatest difference of the two in float32, as a part of the greatest number: some roundings of sums
+"""CPU seconds of trials, of which the fastest counts. They are enough for dozens of trials on a fast CPU, where another
+program on the same core doubles the time of a few, and for three or fewer where bfloat16 is emulated."""
+_GAIN = 0.9  # a private function must take less than this share of the time of the public `functional.linear`
+_SAME = 2e-4  # largest difference of the two in float32, relative to the largest number: some roundings of sums
 _HALF_SAME = 0.02  # the same in bfloat16, where one of the two rounds once more, by 0.004
 _LANES = {"AVX512": 16, "AVX2": 8}
-"""Numbers that PyTorch's attention computes at once, by what it calls the CPU. It takes the rest of a row of scores one
-by one: with AVX-512, 127 tokens take 1.6 times as long as 128, and 2.2 times in bfloat16."""
-_LEAST_REST = 2  # of a row, above which it is faster to compute a few scores more and to mask them
+"""Numbers that PyTorch's attention computes at once, by its name for the CPU. It computes the rest of a row of scores
+one by one: with AVX-512, 127 tokens take 1.6 times as long as 128, and 2.2 times in bfloat16."""
+_LEAST_REST = 2  # from this rest of a row on, it is faster to compute a few more scores and to mask them
 
 
 class TorchBert(Bert):
     """A model whose layers are computed by PyTorch."""
 
     def __init__(self, folder: Path, make: "Maker | None" = None) -> None:
-        """Raise `Unsupported` as `Bert` does. Without `make`, linear layers are made by the faster way."""
+        """Raise `Unsupported` as `Bert` does. Without `make`, linear layers are made in the fastest way."""
         super().__init__(folder, partial(TorchLayers, make=make))
         self.lanes = processors()
 
 
 @dataclass(frozen=True, slots=True)
 class _TorchLayer:
-    """One layer; `norms` hold the weight and the bias of the layer norms after attention and at the end."""
+    """One layer; `norms` are the weight and bias of the layer norm after attention and of that at the end."""
 
     joined: Linear
     mixed: Linear
@@ -58,7 +58,7 @@ class _TorchLayer:
 
 
 class TorchLayers:
-    """The layers of a model by PyTorch."""
+    """The layers of a model, computed by PyTorch."""
 
     def __init__(self, shape: Architecture, layers: Sequence[Layer], make: "Maker | None" = None) -> None:
         self._shape = shape
@@ -89,7 +89,7 @@ class TorchLayers:
         return layer_norm(x + layer.down(layer.up(x, True), False), width, *layer.norms[1], epsilon)
 
     def _attend(self, joined: Any, text: "_AttendedText") -> Any:
-        """Return the mixed values of a text, (tokens, hidden); `joined` holds queries, keys and values of all texts."""
+        """Return the mixed values of a text, (tokens, hidden); `joined` has queries, keys and values of all texts."""
         from torch.nn.functional import scaled_dot_product_attention
 
         heads = joined.view(len(joined), 3, self._shape.heads, -1).permute(1, 2, 0, 3).unsqueeze(1)
@@ -100,7 +100,7 @@ class TorchLayers:
 
 
 class _AttendedText(NamedTuple):
-    """The tokens of a text, those whose keys are computed with it, and a mask of those that are not its own."""
+    """The tokens of a text, the tokens that its attention sees, and a mask over those that are not its own."""
 
     span: slice
     seen: slice
@@ -115,7 +115,7 @@ def _texts(spans: Sequence[slice], tokens: int) -> list[_AttendedText]:
 
 
 def _text(span: slice, lanes: int, tokens: int) -> _AttendedText:
-    """Return a text that sees as many tokens as fill the lanes, if there are so many."""
+    """Return a text that sees enough tokens to fill all lanes, if there are so many."""
     import torch
 
     own = span.stop - span.start
@@ -143,12 +143,12 @@ def _prepared(layer: Layer, make: Callable[[Affine], Linear]) -> _TorchLayer:
 def _tensors(affine: Affine) -> tuple[Any, Any]:
     import torch
 
-    # Copies: the weights are mapped read-only, which tensors cannot be.
+    # Copies, because the weights are mapped read-only, and tensors must be writable.
     return torch.tensor(affine.weight), torch.tensor(affine.bias)
 
 
 def plain_linear(affine: Affine, half: bool = False) -> Linear:
-    """Return a linear layer by PyTorch's public functions; with `half` in bfloat16, but for sums."""
+    """Return a linear layer that uses PyTorch's public functions; with `half` in bfloat16, except for sums."""
     from torch.nn import functional
 
     weight, bias = (_shorter(one, half) for one in _tensors(affine))
@@ -161,9 +161,9 @@ def plain_linear(affine: Affine, half: bool = False) -> Linear:
 
 
 def packed_linear(affine: Affine, half: bool = False) -> Linear:
-    """Return a linear layer by oneDNN, with weights in the order in which it reads them; `half` as in `plain_linear`.
+    """Return a linear layer that uses oneDNN, with weights in the order that it reads; `half` as in `plain_linear`.
 
-    Raises `AttributeError` or `RuntimeError` where PyTorch has no such operators, which are not public.
+    Raises `AttributeError` or `RuntimeError` if PyTorch lacks these operators, which are not public.
     """
     import torch
 
@@ -185,9 +185,9 @@ def _shorter(x: Any, half: bool) -> Any:
 
 
 def half_bert(folder: Path) -> TorchBert | None:
-    """Return a model that computes in bfloat16 but for sums and norms; None if this CPU is not faster by it.
+    """Return a model that computes in bfloat16 except for sums and norms; None if that is not faster on this CPU.
 
-    A CPU without instructions for it takes many times as long. Raises `Unsupported` as `Bert` does.
+    A CPU without bfloat16 instructions takes many times as long. Raises `Unsupported` as `Bert` does.
     """
     import torch
 
@@ -200,7 +200,7 @@ def half_bert(folder: Path) -> TorchBert | None:
 
 
 def fastest_linear(affine: Affine, half: bool = False) -> Maker:
-    """Return the faster maker of linear layers on this CPU, measured with the weights of one layer."""
+    """Return the maker of linear layers that is faster on this CPU, measured with the weights of one layer."""
     import torch
 
     makers = partial(plain_linear, half=half), partial(packed_linear, half=half)
@@ -217,7 +217,7 @@ def fastest_linear(affine: Affine, half: bool = False) -> Maker:
 
 
 def _seconds(linear: Linear, x: Any) -> float:
-    """Return the shortest CPU time of a product in one thread, in seconds, which other processes do not change."""
+    """Return the shortest CPU time of a product in one thread, in seconds; other processes hardly affect it."""
 
     def measured() -> float:
         import torch

@@ -1,1 +1,1 @@
-"""Embedding models by API: where they are, what they are asked, and which of their vectors are kept."""
+"""Embedding models behind APIs: their addresses, the requests to them, and the vectors kept from them."""

@@ -1,8 +1,8 @@
-"""API address: a model behind an API as one text, `openai:NAME?base_url=URL&dimensions=256`, and who may be asked.
+"""API address: a model behind an API as one text, `openai:NAME?base_url=URL&dimensions=256`, and which server it uses.
 
-`litellm:PROVIDER/NAME` is a model of another provider, which the package litellm asks.
+`litellm:PROVIDER/NAME` is a model of another provider, reached through the package litellm.
 
-The text is what a store, an order and a worker know of the model. It never holds a key.
+Stores, orders and workers refer to the model by this text. It never contains a key.
 """
 
 import os
@@ -16,10 +16,10 @@ from docmill.storage.keys import key_of
 from docmill.storage.process.loopback import is_loopback
 
 OWN, LITELLM = "openai:", "litellm:"
-"""The beginnings of the names of models by API: who asks the server, by the names of packages and extras."""
+"""The prefixes of the names of API models: which client asks the server, named like its package and extra."""
 OWN_LIMIT, OTHER_LIMIT = 8191, 512
-"""The token limits if none is set: that of OpenAI's embedding models, and the least of common models elsewhere."""
-OPENAI = "https://api.openai.com/v1"  # for messages: the client itself knows its server
+"""The default token limits: that of OpenAI's embedding models, and the lowest of common models elsewhere."""
+OPENAI = "https://api.openai.com/v1"  # only for messages: the client itself knows its server
 _SERVER, _MODEL = "DOCMILL_EMBEDDING__BASE_URL", "DOCMILL_EMBEDDING__MODEL"
 _PLAIN = ":/ ,"
 _TYPES = {
@@ -30,17 +30,17 @@ _TYPES = {
     "vertex_ai/": ("RETRIEVAL_QUERY", "RETRIEVAL_DOCUMENT"),
     "voyage/": ("query", "document"),
 }
-"""What is sent with queries and with chunks to models by litellm whose names begin so, unless it is set."""
+"""The default `input_type` for queries and for chunks, by the beginning of a litellm model's name."""
 _OPERATION = ("base_url", "token_limit", "batch_texts", "max_concurrency", "timeout_s")
 
 
 @dataclass(frozen=True, slots=True)
 class ApiAddress:
-    """A model, what it is asked with each text, and how; the names are those of the settings `[embedding]`.
+    """A model and how it is asked; the fields have the names of the settings `[embedding]`.
 
-    Without `base_url`, the server is the provider's. With `dimensions` 0, the model decides. `revision` is a word of
-    the user for a model that has changed under its name. The types are sent as `input_type`. A `token_limit` of 0 is
-    `OWN_LIMIT` for OpenAI, `OTHER_LIMIT` elsewhere.
+    Without `base_url`, the provider's server is used. With `dimensions` 0, the model decides. `revision` is any word
+    that the user sets when the model has changed under its name. The types are sent as `input_type`. A `token_limit`
+    of 0 means `OWN_LIMIT` for OpenAI and `OTHER_LIMIT` elsewhere.
     """
 
     model: str
@@ -59,40 +59,40 @@ class ApiAddress:
 
     @property
     def name(self) -> str:
-        """Return the name of the model, with who asks and without any option."""
+        """Return the name of the model with the prefix of its client, without options."""
         return self.client + self.model
 
     @property
     def provider(self) -> str:
-        """Return the provider of a model by litellm."""
+        """Return the provider of a litellm model."""
         return self.model.partition("/")[0]
 
     @property
     def server(self) -> str:
-        """Return the server for messages."""
+        """Return how messages call the server."""
         return self.base_url or ("OpenAI's server" if self.client == OWN else f"the server of {self.provider}")
 
     @property
     def limit(self) -> int:
-        """Return the greatest number of tokens of a text, prefixes included."""
+        """Return the largest number of tokens of a text, including prefixes."""
         return self.token_limit or (OWN_LIMIT if self.client == OWN and not self.base_url else OTHER_LIMIT)
 
     @property
     def types(self) -> tuple[str, str]:
-        """Return what is sent as `input_type` with queries and with documents."""
+        """Return the `input_type` of queries and of documents."""
         known = (own for beginning, own in _TYPES.items() if self.model.startswith(beginning))
         usual = next(known, ("", "")) if self.client == LITELLM else ("", "")
         return self.query_type or usual[0], self.document_type or usual[1]
 
     @property
     def identity(self) -> str:
-        """Return the key of all that decides a vector; the same model on another server has the same."""
-        # Without what is not set, so that an option that is added later changes no store.
+        """Return the key of everything that determines a vector; it is equal for the same model on another server."""
+        # Only options that are set, so that an option added later does not change the key of existing stores.
         return key_of("api", self.name, {name: value for name, value in self._set().items() if name not in _OPERATION})
 
     @property
     def cached_as(self) -> str:
-        """Return the key of what is kept of the model: two servers may have two models of one name."""
+        """Return the cache key of the model: two servers may have different models of the same name."""
         return key_of("kept", self.identity, self.base_url)
 
     def _set(self) -> dict[str, Any]:
@@ -109,12 +109,12 @@ def _options() -> dict[str, Any]:
 
 
 def is_api(model: str) -> bool:
-    """Return whether a model is one behind an API."""
+    """Return whether a model is behind an API."""
     return model.startswith((OWN, LITELLM))
 
 
 def extra_of(model: str) -> str:
-    """Return the extra that a model by API needs, or "" for another model."""
+    """Return the extra that an API model needs, or "" for other models."""
     return model.partition(":")[0] if is_api(model) else ""
 
 
@@ -148,7 +148,7 @@ def _check_provider(model: str, name: str) -> None:
 
 
 def spell(model: str, options: Mapping[str, Any]) -> str:
-    """Return a model by API with its options as one text; one that has options keeps its own."""
+    """Return an API model with its options as one text; a model that already has options is returned as it is."""
     return model if "?" in model else str(replace(parse_address(model), **options))
 
 
@@ -164,8 +164,8 @@ def allowed(address: ApiAddress) -> ApiAddress:
     """Return the address with the server to ask: the one that this process has named, else the store's.
 
     Raises:
-        StoreError: The server is known from a store alone. A store that somebody else has made must not decide to whom
-            questions and a key are sent.
+        StoreError: Only the store names the server. A store made by somebody else must not decide where questions and
+            a key are sent.
     """
     if (named := _NAMED.get(address.identity)) is not None:
         return named
@@ -184,7 +184,7 @@ def allowed(address: ApiAddress) -> ApiAddress:
 
 
 def _allowed_provider(address: ApiAddress, server: str) -> ApiAddress:
-    """Return the address with the server of this user; no address tells where litellm may send texts, model and key."""
+    """Return the address of a litellm model if this user has named the model; the store alone is not trusted."""
     if os.environ.get(_MODEL, "").partition("?")[0] == address.name:
         return replace(address, base_url=server)
     raise StoreError(

@@ -1,4 +1,4 @@
-"""Embedding server: requests for vectors, by the client of OpenAI's protocol or that of `litellm`."""
+"""Embedding server: request vectors through OpenAI's protocol or `litellm`."""
 
 import os
 from collections.abc import Sequence
@@ -19,23 +19,23 @@ KEY = "OPENAI_API_KEY"
 
 @dataclass(frozen=True, slots=True)
 class Embedded:
-    """The vectors of a request, float32 (n, dim), and the tokens that the server has counted."""
+    """The vectors of a request, float32 (n, dim), and the tokens that the server counted."""
 
     vectors: npt.NDArray[np.float32]
     tokens: int
 
 
 class _Client(Protocol):
-    """Who asks the server; `key` names the environment variable of its key, and errors are those of `openai`."""
+    """A client of a server; `key` names the environment variable of its key. It raises the errors of `openai`."""
 
     key: str
 
     def ask(self, texts: Sequence[str], input_type: str) -> tuple[list[list[float]], int]:
-        """Return the vectors of texts in their order, and the tokens that the server has counted, or 0."""
+        """Return the vectors of texts in their order, and the tokens that the server counted, or 0."""
 
 
 class EmbeddingServer:
-    """A server by a client that waits and tries again as language models do; thread-safe."""
+    """An embedding server, asked by a client that retries with pauses, as for language models; thread-safe."""
 
     def __init__(self, address: ApiAddress) -> None:
         self._address = address
@@ -67,9 +67,9 @@ class EmbeddingServer:
             return Embedded(self._matrix(rows, len(texts)), tokens)
 
     def embed_picture(self, data: str) -> Embedded:
-        """Return the vector of the picture in a `data:` address, as a server that takes messages for input gives it.
+        """Return the vector of the picture in a `data:` address, from a server that takes chat messages as input.
 
-        Raises what `embed` raises; `Terminal` is for a picture that the server refuses.
+        Raises the errors of `embed`; `Terminal` means that the server refuses the picture.
         """
         address, client = self._address, self._client
         if not isinstance(client, _OpenAIClient):
@@ -124,19 +124,19 @@ class _OpenAIClient:
         )
 
     def ask(self, texts: Sequence[str], input_type: str) -> tuple[list[list[float]], int]:
-        """Return the vectors of texts, and the tokens that the server has counted, or 0."""
+        """Return the vectors of texts, and the tokens that the server counted, or 0."""
         dimensions = self._address.dimensions
         more: dict[str, Any] = {"dimensions": dimensions} if dimensions else {}
         extra_body = {"input_type": input_type} if input_type else None
-        # Numbers, as not every server knows base64.
+        # As numbers, because not every server supports base64.
         answer = self._client.embeddings.create(
             model=self._address.model, input=list(texts), encoding_format="float", extra_body=extra_body, **more
         )
-        rows = sorted(answer.data, key=lambda one: one.index or 0)  # which not every server gives
+        rows = sorted(answer.data, key=lambda one: one.index or 0)  # not every server sends an index
         return [one.embedding for one in rows], answer.usage.prompt_tokens if answer.usage else 0
 
     def see(self, data: str) -> tuple[list[list[float]], int]:
-        """Return the vector of the picture in a `data:` address, and the tokens of it, or 0."""
+        """Return the vector of the picture in a `data:` address, and its tokens, or 0."""
         import openai
 
         shown = {"type": "image_url", "image_url": {"url": data}}

@@ -1,4 +1,4 @@
-"""Kept vectors: what a server has answered, by a hash of the text, so that it is not asked again."""
+"""Kept vectors: cache a server's answers by a hash of the text, so that it is not asked again."""
 
 import os
 import sqlite3
@@ -15,7 +15,7 @@ from docmill.storage.keys import key_of
 
 _WAIT_S = 30.0
 _TABLE = "CREATE TABLE IF NOT EXISTS vectors (key TEXT PRIMARY KEY, made REAL, vector BLOB)"
-_MOST_PARAMETERS = 500  # of the 999 that the oldest SQLite takes
+_MOST_PARAMETERS = 500  # per query; the oldest SQLite takes 999
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,15 +27,15 @@ class Keeping:
 
 
 KEPT = {"queries": Keeping(90 * 86400, 100_000), "documents": Keeping(86400, 4_096)}
-"""Vectors of queries serve whoever asks again; 100,000 of 1,536 dimensions take 600 MB.
+"""Vectors of queries are kept for when they are asked again; 100,000 of 1,536 dimensions take 600 MB.
 
-Those of documents only bridge the time until the store has them: after a kill, the next run takes them from here. They
-are more than a portion of `embed_in_portions`, and `docmill erase` removes them.
+Vectors of documents are only kept until the store has them: if a run is killed, the next one takes them from here. So
+there is room for more than a portion of `embed_in_portions`. `docmill erase` removes them.
 """
 
 
 class KeptVectors:
-    """A file of vectors of one model; without a cache that can be written, nothing is kept. Used from any thread."""
+    """A file of vectors of one model; if the cache is not writable, nothing is kept. Thread-safe."""
 
     def __init__(self, path: Path, kind: str) -> None:
         """Open nothing yet; `kind` is a key of `KEPT`."""
@@ -43,7 +43,7 @@ class KeptVectors:
         self._limits = KEPT[kind]
 
     def take(self, texts: Sequence[str]) -> dict[str, npt.NDArray[np.float32]]:
-        """Return the vectors that are kept, by text."""
+        """Return the vectors that are in the cache, by text."""
         by_key = {key_of("text", text): text for text in texts}
         keys = [*by_key]
         found: dict[str, npt.NDArray[np.float32]] = {}
@@ -62,7 +62,7 @@ class KeptVectors:
         with suppress(OSError, sqlite3.Error), self._opened() as file, file:
             file.executemany("INSERT OR REPLACE INTO vectors VALUES (?, ?, ?)", rows)
             file.execute("DELETE FROM vectors WHERE made < ?", (now - self._limits.seconds,))
-            # A row that is written gets the greatest number, so the smallest ones are the oldest.
+            # Each written row gets the largest number, so the smallest numbers are the oldest rows.
             file.execute(
                 "DELETE FROM vectors WHERE rowid <= (SELECT max(rowid) FROM vectors) - ?", (self._limits.rows,)
             )
@@ -70,7 +70,7 @@ class KeptVectors:
     @contextmanager
     def _opened(self) -> Iterator[sqlite3.Connection]:
         self._path.parent.mkdir(parents=True, exist_ok=True)
-        # Questions and documents can be guessed from their vectors: others on this machine must not read them.
+        # Texts can be guessed from their vectors, so other users of this machine must not read them.
         os.close(os.open(self._path, os.O_CREAT | os.O_RDWR, 0o600))
         with closing(sqlite3.connect(self._path, timeout=_WAIT_S)) as file:
             file.execute("PRAGMA secure_delete = ON")

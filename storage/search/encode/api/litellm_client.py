@@ -1,4 +1,4 @@
-"""LiteLLM client: requests for vectors to the providers that `litellm` knows; the only module that imports it."""
+"""LiteLLM client: request vectors from the providers that `litellm` knows; the only module that imports it."""
 
 import logging
 import os
@@ -16,17 +16,18 @@ from docmill.storage.process.extras import extra
 from docmill.storage.search.encode.api.api_address import ApiAddress
 
 _FIRST_S, _LONGEST_S = 0.5, 60.0
-"""Seconds before the first further try, doubled for each, and the most that a server may ask for: as of `openai`."""
+"""Seconds before the first retry, doubled for each further one, and the longest wait that a server may ask for; the
+values are those of `openai`."""
 _BY_ROLE = ("azure", "bedrock", "sagemaker", "vertex_ai")
-"""Providers that take credentials of the machine or of a login, so that no key need be in the environment."""
+"""Providers that accept credentials of the machine or of a login, so no key is needed in the environment."""
 _UNCOUNTED = ("gemini",)
-"""Providers that count no tokens: litellm guesses them, and too few for a limit of cost."""
+"""Providers that do not count tokens. litellm estimates them, too low for a cost limit."""
 _INSTALL = re.compile(r"pip install '?(litellm\[\w+\]|google-cloud-aiplatform|google-auth|boto3)")
-"""What a provider lacks on this machine; other words of an error may be those of a server."""
+"""Matches the package that a provider needs on this machine; the rest of an error may quote a server."""
 
 
 class LitellmClient:
-    """A model of a provider. The errors of litellm are those of `openai` or made from them."""
+    """A model of a provider. The errors of litellm are those of `openai` or subclasses of them."""
 
     def __init__(self, address: ApiAddress) -> None:
         whose = f"[embedding] model {address.name}"
@@ -49,7 +50,7 @@ class LitellmClient:
         self._address = address
 
     def ask(self, texts: Sequence[str], input_type: str) -> tuple[list[list[float]], int]:
-        """Return the vectors of texts, and the tokens that the server has counted, or 0."""
+        """Return the vectors of texts, and the tokens that the server counted, or 0."""
         import openai
 
         passing = (openai.APIConnectionError, openai.RateLimitError, openai.InternalServerError)
@@ -78,7 +79,7 @@ class LitellmClient:
 
 
 def _pause(error: Exception, tried: int) -> float:
-    """Return the seconds before the next try: as the server says, else longer for each."""
+    """Return the seconds before the next try: what the server asks for, or else longer each time."""
     told = getattr(error, "litellm_response_headers", None) or {}
     with suppress(ValueError):
         return min(_LONGEST_S, float(told.get("retry-after", "")))
@@ -86,7 +87,7 @@ def _pause(error: Exception, tried: int) -> float:
 
 
 def _loaded() -> Any:
-    """Return the package, kept from reading a file `.env`, printing advice and warnings, and logging tracebacks."""
+    """Return the package, set up so that it reads no `.env` file, prints no advice, and logs no tracebacks."""
     os.environ.setdefault("LITELLM_MODE", "PRODUCTION")
     warnings.filterwarnings("ignore", ".* on TypedDict class .* `ReadOnly` qualifier", UserWarning)
     import litellm

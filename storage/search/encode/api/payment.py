@@ -1,15 +1,15 @@
-"""Payment: who pays for the requests to an embedding server, and may refuse one."""
+"""Payment: account for the requests to an embedding server, and refuse those beyond the budget."""
 
 from typing import Protocol
 
 
 class Payer(Protocol):
-    """The purse and the ledger of a run, used from several threads."""
+    """The budget and the cost records of a run; thread-safe."""
 
     def admit(self, tokens: int) -> None:
-        """Reserve the cost of a request of at most so many tokens; raise `BudgetReached` if it is too much."""
+        """Reserve the cost of a request of at most `tokens`; raise `BudgetReached` if it exceeds the budget."""
         ...
 
     def settle(self, reserved: int, used: int) -> None:
-        """Write down an answered request: the tokens that were reserved, and those that the server counted."""
+        """Record an answered request: the tokens that were reserved, and those that the server counted."""
         ...

@@ -1,7 +1,7 @@
-"""Same model: seven texts whose vectors tell whether a server still has the model of before.
+"""Same model: detect, from the vectors of seven texts, whether a server still has the same model.
 
-A server may change a model under its name. Its vectors are therefore compared at the start of each run with those of
-the run before; the store keeps them as a sketch, which is a few numbers of each vector.
+A server may change a model without changing its name. So the vectors are compared at the start of each run with those
+of the run before. The store keeps a sketch of them, which is a few numbers of each vector.
 """
 
 import base64
@@ -12,13 +12,13 @@ import numpy as np
 import numpy.typing as npt
 
 TOLERANCE = 0.05
-"""The greatest distance of two unit vectors of one text that counts as rounding: a cosine of 0.99875.
+"""The largest distance between two unit vectors of one text that counts as rounding: a cosine of 0.99875.
 
 Rounding to half precision moves a vector by less than 0.001, and an error of 0.01 is still accepted. Other weights give
-other directions, about 1 apart. A smaller tolerance would refuse the same model on another GPU.
+directions that are about 1 apart. A smaller tolerance would refuse the same model on another GPU.
 """
 _NUMBERS = 16
-"""Numbers of a vector in a sketch. Their mean square differs from that of the vector by a third at most, mostly."""
+"""Numbers per vector in a sketch. Their mean square is usually within a third of the vector's."""
 
 PROBE_TEXTS = (
     "how do I reset the sensor?",
@@ -29,17 +29,18 @@ PROBE_TEXTS = (
     "| column | type |\n|---|---|\n" + "| name | string |\n" * 8,
     "One sentence after another makes a text of about a hundred tokens. " * 8,
 )
-"""Words, capitals, accents, scripts, code and lengths: a tokenizer or a layer that differs shows in one of them."""
+"""They vary in words, capitals, accents, scripts, code and length, so that any difference in tokenizer or layers shows
+in one of them."""
 
 
 def sketch_of(vectors: npt.NDArray[np.float32]) -> str:
-    """Return the sketch of the unit vectors (7, dim) of `PROBE_TEXTS`: products with fixed directions, as text."""
+    """Return the sketch of the unit vectors (7, dim) of `PROBE_TEXTS`: dot products with fixed directions, as text."""
     projected = vectors @ _directions(vectors.shape[1]).T
     return base64.b64encode(projected.astype("<f2").tobytes()).decode("ascii")
 
 
 def distance(one: str, other: str) -> float:
-    """Return the estimated distance of the vectors of two sketches, of the text where they differ most.
+    """Return the estimated distance between the vectors of two sketches, for the text where they differ most.
 
     Source: Johnson and Lindenstrauss, 1984; with random signs, Achlioptas, 2003.
     """
@@ -51,7 +52,7 @@ def distance(one: str, other: str) -> float:
 
 @lru_cache(maxsize=4)
 def _directions(dimension: int) -> npt.NDArray[np.float32]:
-    """Return `_NUMBERS` directions of signs, the same on each machine."""
+    """Return `_NUMBERS` directions of random signs, the same on every machine."""
     digest = hashlib.shake_128(b"directions").digest(_NUMBERS * dimension)
     signs = np.unpackbits(np.frombuffer(digest, np.uint8))[: _NUMBERS * dimension]
     return (signs.astype(np.float32) * 2 - 1).reshape(_NUMBERS, dimension)

@@ -1,21 +1,22 @@
 """Analyser: turn a text into the terms that BM25 counts.
 
-Unicode word boundaries split a text into words. A word becomes a term by NFKC, folding of case, accents and vowel
-marks, and the Snowball stemmer of the language. It is folded first, so that `resume` finds `résumé`. Words in Greek,
-Cyrillic, Arabic, Devanagari and Tamil have the stemmer of their script. Stop words are dropped.
+Unicode word boundaries split a text into words. A word is normalized by NFKC, then case, accents and vowel marks are
+folded, then the Snowball stemmer of the language is applied. Folding comes before stemming, so that `resume` finds
+`résumé`. Words in Greek, Cyrillic, Arabic, Devanagari and Tamil use the stemmer of their script. Stop words are
+dropped.
 - Identifiers yield the whole and the parts: parseHTTPHeader → parsehttphead, pars, http, header; os.path →
   os.path, os, path.
 - Versions and other dotted numbers yield the whole and the parts (3.8.8 → 3.8.8, 3, 8, 8); 10,000 is 10000.
 - Dates and codes yield the whole and the parts (2024-05-01 → 2024-05-01, 2024, 05, 01). Two words joined by a hyphen
   that have neither digit nor dot yield one word and the parts (e-mail → email, e, mail), longer chains the parts alone.
 - Numbers with units yield the whole, the number and the unit (5kg → 5kg, 5, kg; 12% → 12%, 12).
-- Acronyms of two or three capitals are no stop words (WHO, IT). With dots they are the same (U.S.A. → usa, Ph.D. → phd,
+- Acronyms of two or three capitals are not stop words (WHO, IT). Dots in them are removed (U.S.A. → usa, Ph.D. → phd,
   ph, d); with `&` or `/` they yield the whole and the parts (AT&T → at&t, at).
 - Scripts written without spaces (Han, Kana, Hangul, Thai, Lao, Khmer, Myanmar) yield bigrams, Han its characters, too,
   and Katakana its words (ビタミンCの量 → ビタ, タミ, ミン, ビタミン, c, の量, 量).
 - C++, C# and the like stay whole; only the first 64 characters of a longer run count.
 
-Every change of the terms of any text raises ANALYSER_VERSION; postings of another version are rebuilt.
+Every change to the terms of any text raises ANALYSER_VERSION; postings of another version are rebuilt.
 """
 
 import re
@@ -33,7 +34,7 @@ from docmill.storage.search.keywords.analysis.stopwords import stop_words
 
 ANALYSER_VERSION = 4  # raised when the terms of a text change: postings of another version are rebuilt
 LONGEST_TERM = 64
-"""Characters of a term; longer runs are hashes and encoded data, for which nobody searches as a whole."""
+"""Characters of a term; longer runs are hashes and encoded data, which nobody searches for as a whole."""
 
 _EDGES = ".,-\u2013\u2014\u2018\u2019\u201c\u201d\u2022\u2026\u2192"  # dashes, quotes, a bullet, dots and an arrow
 _LONGEST_CACHED = 32  # characters; longer pieces rarely repeat
@@ -56,28 +57,28 @@ _ASCII_TOKEN = rf"""
   | v? (?P<number> \d+ (?: [.,] \d+ )+ ) (?! \w )
   | (?P<word> \w+ (?: \+\+ | \# )? )
 """
-"""The same for texts in ASCII, in the syntax of `re`, which is loaded anyway."""
+"""As `_TOKEN`, for texts in ASCII, in the syntax of `re`, which is loaded anyway."""
 _INNER_WORDS = r"[\p{Katakana}ー]{3,} | \p{Han}"
-"""What a run of letters without spaces yields beside its bigrams. A Han character has a meaning, and Katakana writes
-whole words; a character alone of the other scripts is a sound. A word of two is a bigram already."""
+"""What a run of letters without spaces yields besides its bigrams. A Han character has a meaning, and Katakana writes
+whole words; a single character of the other scripts is only a sound. A word of two characters is a bigram already."""
 _DOTTED_NUMBER = re.compile(r"v?(\d+(?:\.\d+)+)([^\W\d_]{1,4})?")
 _MEASURE = re.compile(r"(\d+)([^\W\d_]{1,4})")
 """A number with its unit. The longest common units have four letters; longer ones are words that begin with a digit."""
 _NAME = re.compile(r"[\d.]")  # in words joined by hyphens: a code, a date or the name of a file
 _ACRONYM = re.compile(r"(?:[^\W\d_]\.)+[^\W\d_]|(?:[A-Z][a-z]?\.)+[A-Z][a-z]?")
-"""An abbreviation with dots, as it is without its last one: U.S.A, e.g, Ph.D."""
-_OPERATORS = frozenset({"and", "or", "not"})  # capitals of these are an operator or emphasis, in queries as in texts
+"""An abbreviation with dots, without its last dot: U.S.A, e.g, Ph.D."""
+_OPERATORS = frozenset({"and", "or", "not"})  # in capitals, these are operators or emphasis, in queries and texts
 _THOUSANDS = re.compile(r"\d{1,3}(?:,\d{3})+(?:\.\d+)?")
 _PARTS = re.compile("U+(?=Ul)|U?[lod]+|U+d*")
 _NUMBERED = re.compile(r"(\D{2,})(\d+)")
 _PREFIX = 1
-"""Letters before a hyphen with which a word is also written as one: e-mail, x-ray. With more (pre-trained), up to 3 %
-more terms gain nothing on eleven of twelve judged sets and lose on one."""
+"""The most letters before a hyphen for a word that is also written as one: e-mail, x-ray. With more (pre-trained), up
+to 3 % more terms gain nothing on eleven of twelve judged sets and lose on one."""
 _ACRONYM_LETTERS = (2, 3)  # longer stop words in capitals are emphasis or SQL
 _FEW_PARTS = 5
 _CRUMB = 2.5
-"""Average characters of a part. An identifier with shorter parts is not split: base64 and hashes change case and digits
-every one or two characters, names in code do not."""
+"""The least average characters of a part. Identifiers with shorter parts are not split: base64 and hashes alternate
+case and digits every one or two characters, names in code do not."""
 _PLURAL_ACRONYM = re.compile("[A-Z]{2,}s")
 _READ_PAIR = str.maketrans({sign: letter for letter, sign in PAIR_SIGNS.items()})
 _BLOCK = 7  # bits; a block is 128 code points
@@ -88,7 +89,7 @@ _BLOCKS = {
     "hindi": (0x900 >> _BLOCK,),
     "tamil": (0xB80 >> _BLOCK,),
 }
-"""The stemmers of other scripts than the Latin, by the blocks of their letters, in texts of every language."""
+"""The stemmers of scripts other than Latin, by Unicode blocks of their letters; used in texts of every language."""
 _OTHER_SCRIPTS = frozenset({*_BLOCKS, "armenian", "nepali", "persian", "serbian", "yiddish"})
 _REMOVE_JOINERS = dict.fromkeys(map(ord, _JOINERS))
 
@@ -96,18 +97,19 @@ _REMOVE_JOINERS = dict.fromkeys(map(ord, _JOINERS))
 def analyse(text: str, language: str = "english") -> list[str]:
     """Return the terms of a text, in order, with repetitions.
 
-    `language` is a name of a Snowball stemmer, or "none" for no stems and no stop words; others raise `ConfigError`.
+    `language` is the name of a Snowball stemmer, or "none" for no stems and no stop words; others raise `ConfigError`.
     With several, joined by `+`, a word has the terms of each language. The stop words are those of the text's language,
-    or in doubt those of all. After `:` the text's language is given (`with_given`) and not detected.
+    or of all languages if it is unclear. A language after `:` is that of the text, which is then not detected (see
+    `with_given`).
     """
     analyser = load_analyser(language)
     return [term for piece in _pieces(text, language) for term in analyser[piece]]
 
 
 def alternatives(text: str, language: str) -> dict[str, set[str]]:
-    """Return for each term of a text the terms that its words have in any of several languages; {} for one language.
+    """Return, for each term of a text, the terms of its word in any of several languages; {} for one language.
 
-    A chunk has one of them at most: they are one term, cut in several ways.
+    A chunk has at most one of them, because they are the same word, stemmed in several ways.
     """
     analyser, found = load_analyser(language), defaultdict[str, set[str]](set)
     if isinstance(analyser, AnalyserOfSeveral):
@@ -119,14 +121,14 @@ def alternatives(text: str, language: str) -> dict[str, set[str]]:
 
 
 def telling_words(text: str, language: str) -> dict[str, tuple[str, ...]]:
-    """Return the words of a text that are no stop words, in their order, each with its terms."""
+    """Return the words of a text that are not stop words, in order, each with its terms."""
     analyser = load_analyser(language)
     pieces = (piece for piece in _pieces(text, language) if any(map(str.isalnum, piece)))
     return {piece: tuple(terms) for piece in pieces if (terms := analyser[piece])}
 
 
 def _pieces(text: str, language: str) -> list[str]:
-    """Return the pieces of a text without those that are stop words, if its language is given or there are several."""
+    """Return the pieces of a text; drop stop words here if the language is given or there are several languages."""
     pieces, languages, given = separate(text).split(), languages_in(language), given_in(language)
     if len(languages) == 1 and not given:
         return pieces
@@ -135,20 +137,20 @@ def _pieces(text: str, language: str) -> list[str]:
 
 
 def _telling(pieces: Sequence[str], languages: Sequence[str]) -> list[str]:
-    """Return the pieces that are stop words in none of some languages."""
+    """Return the pieces that are stop words in none of the languages."""
     readers = [load_analyser(one) for one in languages]
     return [piece for piece in pieces if all(reader[piece] for reader in readers)]
 
 
 @cache
 def load_analyser(language: str) -> "Analyser | AnalyserOfSeveral":
-    """Return the analyser of the languages in which texts are read, one object for each process."""
+    """Return the analyser of the languages in which texts are read, one object per process."""
     languages = languages_in(language)
     return AnalyserOfSeveral(languages) if len(languages) > 1 else Analyser(languages[0])
 
 
 class Analyser(dict[str, tuple[str, ...]]):
-    """The terms of the pieces of a separated text, by `[]`; those of short pieces are cached."""
+    """Maps pieces of a separated text to their terms; those of short pieces are cached."""
 
     def __init__(self, language: str) -> None:
         super().__init__()
@@ -168,7 +170,7 @@ class Analyser(dict[str, tuple[str, ...]]):
         """Return the terms of a piece, without the cache."""
         word = piece.strip(_EDGES)
         if word.isascii() and word.isalpha() and (word[1:].islower() or len(word) == 1) and len(word) <= LONGEST_TERM:
-            small = word.lower()  # most words end here, without the costly regular expression
+            small = word.lower()  # most words need only this, not the slow regular expression
             return () if small in self._stop else (self._stem(small),)
         if not word.strip("+#%"):
             return ()
@@ -252,7 +254,7 @@ class Analyser(dict[str, tuple[str, ...]]):
 
 
 class AnalyserOfSeveral(dict[str, tuple[str, ...]]):
-    """The terms of the pieces of a separated text in several languages, each term once, by `[]`."""
+    """Maps pieces of a separated text to their distinct terms in several languages."""
 
     def __init__(self, languages: Sequence[str]) -> None:
         super().__init__()
@@ -262,7 +264,7 @@ class AnalyserOfSeveral(dict[str, tuple[str, ...]]):
         return tuple(dict.fromkeys(term for analyser in self._each for term in analyser[piece]))
 
     def groups(self, piece: str) -> Iterator[set[str]]:
-        """Yield the terms of each part of a piece in all languages; a language with fewer repeats its last."""
+        """Yield the terms of each part of a piece in all languages; a language with fewer terms repeats its last."""
         read = [terms for analyser in self._each if (terms := analyser[piece])]
         for place in range(max(map(len, read), default=0)):
             yield {terms[min(place, len(terms) - 1)] for terms in read}
@@ -275,7 +277,7 @@ def _ascii_token() -> re.Pattern[str]:
 
 @cache
 def _compiled(pattern: str) -> Any:
-    """Return a pattern that few queries need: to import `regex` and to compile it takes 0.02 s."""
+    """Return a compiled pattern. Few queries need one, and importing `regex` and compiling take 0.02 s."""
     import regex  # type: ignore[import-untyped]  # it ships no types
 
     return regex.compile(pattern, regex.VERBOSE | regex.V1)
@@ -296,14 +298,14 @@ def _stemmer(language: str) -> Any:
 
 
 def _stemmers_by_letter(language: str) -> dict[int, Callable[[str], str]]:
-    """Return the stemmers of words in other scripts than that of a language, by the block of their letters."""
+    """Return the stemmers for words in scripts other than that of a language, by the block of their letters."""
     if language == "none" or language in _OTHER_SCRIPTS:
         return {}
     return {block: _stemmer(name) for name, blocks in _BLOCKS.items() for block in blocks}
 
 
 def _whole(text: str) -> Iterator[str]:
-    """Yield what is searched as a whole; longer runs are data."""
+    """Yield a text as one term unless it is too long, and thus probably data."""
     if len(text) <= LONGEST_TERM:
         yield fold(text)
 

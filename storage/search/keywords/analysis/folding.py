@@ -1,28 +1,29 @@
-"""Folding: the letters of a word without what people leave out when they type it."""
+"""Folding: remove from a word what people leave out when they type it, such as accents."""
 # ruff: noqa: RUF001  Turkish has an i without a dot
 
 import re
 import unicodedata
 
 _ACCENTS = "\u0300-\u0305\u0307-\u036f"
-_BREVE = "(?<!и)\u0306"  # the Russian й is a letter by which endings are told, not an accented и
+_BREVE = "(?<!и)\u0306"  # the Russian й is a letter that distinguishes endings, not an accented и
 _ARABIC_VOWELS = (
     "\u0610-\u061a\u0640\u064b-\u0652\u0656-\u065f\u0670\u06d6-\u06dc\u06df-\u06e4\u06e7\u06e8\u06ea-\u06ed"
 )
-"""Vowel marks and the tatweel, which only lengthens a line. Hamza and madda, U+0653 to U+0655, make other letters."""
+"""Vowel marks and the tatweel, which only lengthens a line. Not hamza and madda, U+0653 to U+0655, which make other
+letters."""
 _HEBREW_POINTS = "\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7"
 _LEFT_OUT = re.compile(f"{_BREVE}|[{_ACCENTS}{_ARABIC_VOWELS}{_HEBREW_POINTS}]")
 _LETTERS = str.maketrans(
     {"ß": "ss", "æ": "ae", "œ": "oe", "ø": "o", "ł": "l", "đ": "d", "ð": "d", "þ": "th", "ħ": "h", "ŧ": "t", "ı": "i"}
 )
-"""Latin letters that Unicode does not decompose, as they are typed without their key. The dotless i is here because the
-capital of both is I."""
+"""Latin letters that Unicode does not decompose, with how people type them on other keyboards. The dotless i is among
+them because both i have the capital I."""
 
 
 def fold(word: str) -> str:
-    """Return a word in small letters, without accents and strokes, and without the vowel marks of Arabic and Hebrew.
+    """Return a word in lower case without accents and strokes, and without the vowel marks of Arabic and Hebrew.
 
-    The marks of other scripts are letters of their own and stay.
+    The marks of other scripts distinguish letters and stay.
     """
     small = word.casefold()
     if small.isascii():

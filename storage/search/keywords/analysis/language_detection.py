@@ -1,4 +1,4 @@
-"""Language detection: the natural language of a document, as a BCP 47 tag, by its script or its function words."""
+"""Language detection: find the natural language of a document, as a BCP 47 tag, from its script or function words."""
 
 import re
 from collections import Counter
@@ -8,11 +8,11 @@ from docmill.storage.search.keywords.analysis.language_tags import TAGS
 from docmill.storage.search.keywords.analysis.languages import detect
 
 _READ = 20_000
-"""Characters that are read, at the beginning of a text. A text of one language shows it in far fewer, and reading them
-takes a millisecond; a document of several languages gets that of its beginning."""
-_TEXTS = 8  # whose languages are remembered: each paragraph of a document asks for that of the whole
+"""Characters that are read at the beginning of a text. Far fewer are enough for a text in one language, and reading
+them takes a millisecond. A document in several languages gets the language of its beginning."""
+_TEXTS = 8  # texts whose languages are cached, because each paragraph of a document asks for that of the whole text
 _MOSTLY = 0.5
-"""A text is of a script that has more than this share of its letters, so that Latin names within it do not count."""
+"""A text is in a script if more than this share of its letters is, so that Latin names within it do not matter."""
 _SCRIPTS = (
     ("han", "\u3400-\u4dbf\u4e00-\u9fff"),
     ("kana", "\u3040-\u30ff"),
@@ -26,11 +26,11 @@ _SCRIPTS = (
     ("latin", "A-Za-z\u00c0-\u024f"),
 )
 _KANA = 0.2
-"""The share of kana that makes a text of Chinese characters a Japanese one: Japanese has a third or more of them, and
-Chinese texts quote a few."""
+"""The share of kana from which a text with Chinese characters counts as Japanese: Japanese texts have a third or more,
+and Chinese texts quote a few."""
 _LETTERS_A_SIGN = 3
-"""The Latin letters that a Chinese or Japanese sign counts for: a word has about five letters, or one to two signs. If
-it counted for one, a page on software in Chinese would be one of its names of functions."""
+"""How many Latin letters a Chinese or Japanese character counts for: a word has about five letters, or one to two
+characters. If it counted for one, the function names on a Chinese page about software would decide its language."""
 _OF_THE_SCRIPT = {
     "cyrillic": (("uk", "\u0456\u0457\u0454\u0491"), ("ru", "\u044b\u044d\u0451")),
     "arabic": (
@@ -39,12 +39,12 @@ _OF_THE_SCRIPT = {
         ("ar", "\u0629\u0649\u0623\u064a"),
     ),
 }
-"""Letters of one language of a script that others lack; the first language whose letters occur wins."""
+"""Letters that only one language of a script has; the first language whose letters occur wins."""
 
 
 @lru_cache(maxsize=_TEXTS)
 def written_language(text: str) -> str:
-    """Return the BCP 47 tag of the language in which a text is written, or "" in doubt."""
+    """Return the BCP 47 tag of the language in which a text is written, or "" if it is unclear."""
     read = text[:_READ]
     letters = Counter({name: len(found) for name, pattern in _letters().items() if (found := pattern.findall(read))})
     han, kana = letters.pop("han", 0), letters.pop("kana", 0)
@@ -56,12 +56,12 @@ def written_language(text: str) -> str:
 
 @cache
 def _letters() -> dict[str, re.Pattern[str]]:
-    """Return a pattern of the letters of each script; to compile them takes 2 ms."""
+    """Return a pattern of the letters of each script, cached because compiling them takes 2 ms."""
     return {name: re.compile(f"[{span}]") for name, span in _SCRIPTS}
 
 
 def _of_script(script: str, read: str) -> str:
-    """Return the language of a text of one script; a script that one language has is called by its tag."""
+    """Return the language of a text in one script; a script of a single language is named by the language's tag."""
     if script == "latin":
         return TAGS.get(detect(read), "")
     own = _OF_THE_SCRIPT.get(script, ((script, read),))

@@ -20,15 +20,15 @@ TAGS = {
     "catalan": "ca",
     "indonesian": "id",
 }
-"""The tags of the languages of the Latin script that are told apart."""
+"""The tags of the languages in Latin script that are detected."""
 _BY_SCRIPT = ("ar", "el", "fa", "he", "hi", "ja", "ko", "ru", "ta", "th", "uk", "ur", "zh")
-"""Languages whose words are read by their letters, in texts of every language."""
+"""Languages whose words are recognised by their script, in texts of every language."""
 READ_AS = {tag: language for language, tag in TAGS.items()} | dict.fromkeys(_BY_SCRIPT, "")
-"""The languages that may be given for a query, by tag: the one in which its words are read, or "" for the language of
-texts in doubt."""
+"""The languages that may be given for a query, by tag, with the language in which its words are read; "" is the default
+language of the index."""
 READ_AS |= dict.fromkeys(("nb", "nn"), "norwegian")
 
 
 def primary_tag(tag: str) -> str:
-    """Return a tag without what follows the language: `de` of `de-AT`."""
+    """Return only the language of a tag: `de` of `de-AT`."""
     return tag.partition("-")[0].lower()

@@ -1,8 +1,8 @@
-"""Languages: which language of the Latin script a text is in, by its function words, and the languages of an index.
+"""Languages: detect the language of a text in Latin script from its function words, and name an index's languages.
 
-Other scripts need no detection: a word of theirs shows by its letters how it is stemmed (`analyser.py`).
+Other scripts need no detection: the letters of a word determine its stemmer (`analyser.py`).
 
-Every change of the language of any text raises ANALYSER_VERSION.
+Every change to the language of any text raises ANALYSER_VERSION.
 """
 
 from collections.abc import Iterable, Sequence
@@ -16,21 +16,22 @@ from docmill.storage.search.keywords.analysis.separation import separate
 from docmill.storage.search.keywords.analysis.stopwords import STOP_WORDS
 
 DETECTED = tuple(language for language in STOP_WORDS if language != "russian")
-"""The languages that are told apart."""
+"""The languages that are detected."""
 _AND, _GIVEN = "+", ":"
 _LEAST = 1.5
-"""Votes that decide. With 1, three words of another language in code or in a table change the language of a chunk; with
-2, a tenth more of the questions of people stay in doubt."""
+"""The votes that a language needs. With 1, three words of another language in code or in a table change the language of
+a chunk; with 2, a tenth more of people's questions stay undecided."""
 _SHARE = 0.08
-"""Votes for each word of a text. A text of any language has twice as many; lists of names and code have fewer."""
+"""The votes per word that a language needs. Texts in any language have twice as many; lists of names and code have
+fewer."""
 _RATIO = 1.5
-"""To the votes for the language of texts in doubt, so that a text of both stays in it. Languages that are close to each
-other, as Danish and Norwegian are, need no distance: a query is read in each language that an index holds."""
+"""A language needs this many times the votes of the default language, so that a text in both keeps the default. Similar
+languages such as Danish and Norwegian need no margin: a query is read in each language of the index."""
 _ALSO = {
     "english": "also another could every first get into let like made make many may might much must new one per set"
     " shall since still two upon us use used using via want within without would yes yet"
 }
-"""Words that tell a language and are no stop words."""
+"""Words that identify a language but are not stop words."""
 _LONGEST = 16  # characters of a function word with its punctuation
 
 Floats = npt.NDArray[np.float64]
@@ -38,9 +39,9 @@ Integers = npt.NDArray[np.integer[Any]]
 
 
 def _ballots() -> tuple[dict[str, int], Floats]:
-    """Return for each function word, small and capitalized, the row of a table of votes by language.
+    """Return the row of each function word, in lower case and capitalized, in a table of votes by language.
 
-    Row 0 has no votes, those of any other add up to 1.
+    Row 0 has no votes; the votes of any other row add up to 1.
     """
     speakers: dict[str, list[int]] = {}
     for number, language in enumerate(DETECTED):
@@ -66,7 +67,7 @@ def ballot(piece: str) -> int:
 
 
 def detect(text: str, among: Sequence[str] = DETECTED) -> str:
-    """Return the language of a text, one of `among`, whose first is that of texts in doubt, or "" in doubt."""
+    """Return the language of a text, one of `among`, or "" if undecided; the first of `among` is the default."""
     pieces = separate(text).split()
     votes = _VOTES[[ballot(piece) for piece in pieces]].sum(axis=0)
     votes *= [language in among for language in DETECTED]
@@ -74,21 +75,22 @@ def detect(text: str, among: Sequence[str] = DETECTED) -> str:
 
 
 def detect_all(rows: Integers, starts: Integers, ends: Integers, default: str) -> list[str]:
-    """Return the language of several texts, `default` in doubt; each has pieces from one of `starts` to one of `ends`.
+    """Return the language of each of several texts, `default` if undecided.
 
-    `rows` are the rows of votes of the pieces of all texts, one text after the other.
+    `rows` are the rows of votes of the pieces of all texts, one text after the other; `starts` and `ends` are where the
+    pieces of each text begin and end.
     """
     voters = np.flatnonzero(rows)
     texts = np.searchsorted(starts, voters, side="right") - 1
     voters, texts = voters[voters < ends[texts]], texts[voters < ends[texts]]
-    kinds = len(_VOTES)  # of ballots: each text has a count of each
+    kinds = len(_VOTES)  # kinds of ballots, counted for each text
     counts = np.bincount(texts * kinds + rows[voters], minlength=len(starts) * kinds)
     votes = counts.reshape(-1, kinds) @ _VOTES
     return [language or default for language in _decided(votes, ends - starts, default)]
 
 
 def _decided(votes: Floats, sizes: Integers, default: str) -> list[str]:
-    """Return the language with the most votes for each text, or "" if these do not decide."""
+    """Return the language with the most votes for each text, or "" if they are not decisive."""
     first, best = votes.max(axis=1), votes.argmax(axis=1)
     other = DETECTED.index(default) if default in DETECTED else -1
     rival = np.where(best == other, 0.0, votes[:, other] if other >= 0 else 0.0)
@@ -97,9 +99,9 @@ def _decided(votes: Floats, sizes: Integers, default: str) -> list[str]:
 
 
 def languages_in(language: str) -> list[str]:
-    """Return the languages in which texts are read; the first is that of texts in doubt.
+    """Return the languages in which texts are read; the first is the default.
 
-    For a text whose language is given, these are that of texts in doubt, in which short chunks are read, and its own.
+    For a text whose language is given, these are the default, in which short chunks are read, and its own.
     """
     held, _, given = language.partition(_GIVEN)
     first, *others = held.split(_AND)
@@ -107,7 +109,7 @@ def languages_in(language: str) -> list[str]:
 
 
 def with_given(language: str, given: str) -> str:
-    """Return the languages of an index for a query in a given language; "" is that of texts in doubt."""
+    """Return the languages of an index for a query in a given language; "" is the default language."""
     return f"{language}{_GIVEN}{given or languages_in(language)[0]}"
 
 

@@ -1,31 +1,31 @@
-"""Separation: split a text into the pieces that the analyser reads one by one, each at its own place."""
+"""Separation: split a text into pieces that the analyser reads one by one, without changing their offsets."""
 
 import re
 from collections.abc import Iterator
 
 PAIR_SIGNS = {"&": "\x01", "/": "\x02"}
-"""The signs that stand for those of AT&T and I/O in pieces; elsewhere `&` and `/` separate."""
+"""Characters that replace `&` and `/` within pieces such as AT&T and I/O; elsewhere `&` and `/` separate pieces."""
 SOFT_HYPHEN = "\u00ad"
 
 _KEPT = b"\x01\x020123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_.,+#-%"
 _SEPARATE = bytes(byte if byte >= 128 or byte in _KEPT else 32 for byte in range(256))
 _PIECE = re.compile("[^ ]+")
-_DIVIDED = re.compile(r"([-\u00ad])(?<=[^\W\d_].)\n(?=([^\W\d_]))")  # begins with what is rare, which is found faster
+_DIVIDED = re.compile(r"([-\u00ad])(?<=[^\W\d_].)\n(?=([^\W\d_]))")  # starts with a rare character, which is faster
 _PAIR = re.compile(r"[&/](?=([A-Za-z]{1,3})(?![\w&/]))")
 _PAIR_START = re.compile(r"(?:^|[^\w&/])([A-Za-z]{1,3})$")
 _PAIR_LETTERS = 4
-"""Letters of a pair, such as AT&T or CI/CD; the sides of longer ones ("and/or", "TCP/IP") are words by themselves."""
+"""The most letters of a pair, such as AT&T or CI/CD; the parts of longer ones ("and/or", "TCP/IP") are words."""
 _WORD = re.compile(r"[^\W\d_]+")
-_CAPITALS = re.compile(r"(?<!\w)[^\W\d_İ]{2,3}(?!\w)")  # the small letter of İ is two code points
+_CAPITALS = re.compile(r"(?<!\w)[^\W\d_İ]{2,3}(?!\w)")  # not İ, whose lower case is two code points
 
 
 def separate(text: str) -> str:
-    """Return a text with spaces for each ASCII character between words; each remaining piece is analysed as a unit.
+    """Return a text with ASCII characters between words replaced by spaces; each remaining piece is one unit.
 
-    Every piece is where it is in the text, and of the same length, in code points. It differs from the text in this:
-    - A word divided at the end of a line is one piece, with a soft hyphen in place of the line's end.
+    Every piece keeps its offset and length, in code points. Pieces differ from the text in this:
+    - A word divided at the end of a line is one piece, with a soft hyphen in place of the line break.
     - Two to four letters around `&` or `/` are one piece (AT&T, I/O).
-    - Short words are in small letters in lines without a small letter, where capitals do not mark an acronym.
+    - In lines all in capitals, short words are in lower case, because capitals do not mark an acronym there.
     """
     text = _with_pairs(_without_shouting(_with_divided_words(text)))
     separated = text.encode("utf-8", "replace").translate(_SEPARATE)
@@ -42,14 +42,14 @@ def _with_divided_words(text: str) -> str:
 
 
 def _undivided(match: re.Match[str]) -> str:
-    """Return the hyphen and a soft hyphen, if the next line goes on with a small letter."""
+    """Return the hyphen and a soft hyphen if the next line continues in lower case; else leave the text as it is."""
     return match[1] + (SOFT_HYPHEN if match[2].islower() else "\n")
 
 
 def _without_shouting(text: str) -> str:
-    """Return a text with the short words of each line of several words, all in capitals, in small letters.
+    """Return a text with short words in lower case in each line of several words that is all in capitals.
 
-    A line of one word, as a query or a cell may be, has its capitals for another reason.
+    In a line of one word, such as a query or a table cell, capitals may mark an acronym.
     """
     lines = text.split("\n")
     shouted = [number for number, line in enumerate(lines) if line.isupper()]

@@ -1,6 +1,6 @@
 """Stop words: function words by Snowball language, and the pieces of contractions (`don't` → don, t).
 
-Languages that are not listed have none.
+Languages that are not listed have no stop words.
 """
 # ruff: noqa: RUF001  Russian is written in Cyrillic
 
@@ -196,5 +196,5 @@ STOP_WORDS: dict[str, frozenset[str]] = {
 
 
 def stop_words(languages: Iterable[str]) -> frozenset[str]:
-    """Return the stop words of any of some languages."""
+    """Return the stop words of all given languages together."""
     return frozenset().union(*(STOP_WORDS.get(language, ()) for language in languages))
