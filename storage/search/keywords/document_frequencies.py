@@ -1,4 +1,4 @@
-"""Document frequencies: how many terms occur in 1, 2, 3 ... chunks, from which the average idf of a corpus follows.
+"""Document frequencies: count how many terms occur in 1, 2, 3 ... chunks, to compute the average idf of a corpus.
 
 A change updates the counts of the terms that it touches, so no pass over the vocabulary is needed.
 """
@@ -20,7 +20,7 @@ Integers = npt.NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True)
 class DocumentFrequencies:
-    """`terms[i]` terms, never 0, occur in exactly `frequencies[i]` living chunks; frequencies ascend from 1."""
+    """`terms[i]` terms, never 0, occur in exactly `frequencies[i]` live chunks; frequencies ascend from 1."""
 
     frequencies: Integers
     terms: Integers
@@ -38,7 +38,7 @@ class DocumentFrequencies:
         frequencies, group = np.unique(values, return_inverse=True)
         terms = np.zeros(len(frequencies), np.int64)
         np.add.at(terms, group, signs)  # not `terms[group] +=`, which counts a repeated group once
-        # A frequency of 0 stands for a term that was not there before, or is not any more.
+        # A frequency of 0 means that a term is new, or no longer occurs.
         kept = (frequencies > 0) & (terms != 0)
         if (terms[kept] < 0).any():
             raise StoreError("the keyword index does not match its counts; rebuild it with: docmill repair")
@@ -54,7 +54,7 @@ def write_spectrum(root: Path, spectrum: DocumentFrequencies) -> FileRef:
 
 
 def read_spectrum(root: Path, file: FileRef | None) -> DocumentFrequencies:
-    """Return the spectrum in a file, or an empty one without a file."""
+    """Return the spectrum in a file, or an empty one if `file` is None."""
     if file is None:
         return EMPTY
     return DocumentFrequencies(**read_arrays(root, file, ("frequencies", "terms")))

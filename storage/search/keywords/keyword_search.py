@@ -1,4 +1,4 @@
-"""Keyword search: exact BM25F over one state of the memory-mapped keyword index, reading only postings that matter."""
+"""Keyword search: exact BM25F over one state of the memory-mapped keyword index, reading only necessary postings."""
 
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
@@ -22,14 +22,14 @@ from docmill.storage.search.keywords.segments.state import SEARCHED, KeywordStat
 from docmill.storage.search.keywords.topk import Factors, Rows, Slice, Term, all_scores, best_rows
 
 _NAMED = [tuple(compress(FIELDS, (bits >> n & 1 for n in range(len(FIELDS))))) for bits in range(1 << len(FIELDS))]
-"""The names of fields by their bits."""
+"""The names of the fields in each combination of bits."""
 _TERMS_KEPT = 1024
-"""Terms whose place in the dictionaries is kept, in 1 kB each: a search asks for each of its terms twice or more, and
-finding one in five segments takes 0.1 ms."""
+"""Terms whose places in the dictionaries are cached, in 1 kB each. A search looks up each of its terms twice or more,
+and finding one in five segments takes 0.1 ms."""
 
 
 class KeywordHit(NamedTuple):
-    """A chunk, its BM25 score, the share of each matched query term in it, and the fields that have the term."""
+    """A chunk, its BM25 score, each matched query term's share of the score, and the fields that have the term."""
 
     chunk_id: str
     score: float
@@ -46,7 +46,7 @@ class _TermInHits(NamedTuple):
 
 
 class KeywordHits(Sequence[KeywordHit]):
-    """The hits of a query, best first: `ids`, their `scores`, and each one's terms, which few readers ask for."""
+    """The hits of a query, best first: `ids`, `scores`, and the terms of each hit, which are only made on demand."""
 
     def __init__(
         self, ids: Sequence[str] = (), scores: Sequence[float] = (), terms: Sequence[_TermInHits] = ()
@@ -71,7 +71,7 @@ class KeywordHits(Sequence[KeywordHit]):
         return KeywordHit(self.ids[place], self.scores[place], terms, named)
 
     def without(self, ids: Collection[str]) -> "KeywordHits":
-        """Return the hits but those of some ids."""
+        """Return the hits without those of some ids."""
         kept = [place for place, one in enumerate(self.ids) if one not in ids]
         if len(kept) == len(self.ids):
             return self
@@ -88,7 +88,7 @@ class KeywordHits(Sequence[KeywordHit]):
 
 
 class _FoundTerm(NamedTuple):
-    """A term of the query as found in the dictionaries, before it has a weight; its T is at most `highest`."""
+    """A term of the query as found in the dictionaries, not yet weighted; `highest` is a bound of its T."""
 
     text: str
     frequency: int
@@ -116,10 +116,10 @@ class KeywordIndex:
         """Return the best `k` chunks that contain a term of the query, by score descending, then by chunk id.
 
         `allowed` restricts the hits and does not change their scores. A query without terms has no hits. `language` is
-        that of the index with the one that is given for the query (`with_given`); "" detects it.
+        the result of `with_given` for the language of the query; "" detects it.
         """
         terms = self._terms(query, language or self.state.language)
-        # A filter is a set of factors of 0, so it costs nothing per posting, and idfs stay those of the whole corpus.
+        # A filter sets factors to 0, so it costs nothing per posting, and idfs stay those of the whole corpus.
         factors = self._factors if allowed is None else self._factors_of(allowed)
         rows = best_rows(terms, factors, k) if k > 0 and terms else np.zeros(0, np.intp)
         return self._hits(terms, rows, factors, k) if len(rows) else KeywordHits()
@@ -143,7 +143,7 @@ class KeywordIndex:
         for _, own, _ in columns:  # one by one, so that equal chunks have bit-equal scores
             scores += own
         table = pa.table({"score": scores, "chunk_id": self._ids_of(rows)})
-        # By id among equals, so that the order does not depend on which segment a chunk lies in.
+        # Ties are sorted by id, so that the order does not depend on the segments.
         best = pc.select_k_unstable(table, min(k, len(rows)), [("score", "descending"), ("chunk_id", "ascending")])
         ids = table.column("chunk_id").take(best).to_pylist()
         places = best.to_numpy()
@@ -165,10 +165,10 @@ class KeywordIndex:
         ]
 
     def _frequencies(self, known: Mapping[str, int], others: Mapping[str, set[str]]) -> npt.NDArray[np.int64]:
-        """Return the document frequency of each known term together with those of the same word in other languages.
+        """Return the document frequency of each known term, summed over the stems of its word in all languages.
 
-        Alone, the stem of another language would be as rare as chunks in which that language is mistaken, and these
-        would come first.
+        A stem of another language alone would be as rare as the chunks whose language was detected wrongly, so these
+        chunks would come first.
         """
         counts = [sum(known.get(other, 0) for other in others.get(term, {term})) for term in known]
         return np.array(counts, np.int64).clip(max=self.state.rows)
@@ -195,9 +195,9 @@ class KeywordIndex:
         return _FoundTerm(text, frequency, highest, tuple(slices))
 
     def _highest(self, postings: Postings, term: int) -> float:
-        """Return a bound of T: in each field the highest frequency in the shortest one.
+        """Return a bound of T, from the highest frequency and the shortest length in each field.
 
-        Perhaps no chunk has all of these, and those that have may be dead: the bound is then loose but never wrong.
+        These may come from different chunks or from dead ones; the bound is then loose but never wrong.
         """
         text = (0, int(postings.highest[term]), int(postings.shortest[term]))
         bounds = [text, *postings.side.bounds(term)]
@@ -213,7 +213,7 @@ class KeywordIndex:
         included = np.ones(self._bases[-1], bool)
         for part, base, end in zip(self._parts, self._bases, self._bases[1:], strict=False):
             for field, average in enumerate(self._averages):
-                if not average:  # the memory of a field that no chunk has is never touched
+                if not average:  # no chunk has this field, so its memory need not be touched
                     continue
                 factors[field, base:end] = self._scoring.factors(field, part.postings.lengths_of(field), average)
             included[base + part.tombstones.rows] = False
@@ -240,7 +240,7 @@ class KeywordIndex:
 
 
 def _average_lengths(state: KeywordState, parts: Sequence[OpenSegment]) -> list[float]:
-    """Return the mean number of terms of each field: of the text over all chunks, as in `rank_bm25`; of a side field
-    over the chunks that have it, so that a title in one document does not change how long the titles of others are."""
+    """Return the mean number of terms of each field: for the text over all chunks, as in `rank_bm25`; for a side field
+    over the chunks that have it, so that chunks without titles do not make other titles seem long."""
     holders = [state.rows, *(sum(part.holders(field) for part in parts) for field in range(1, len(FIELDS)))]
     return [tokens / max(1, held) for tokens, held in zip(state.field_tokens, holders, strict=True)]

@@ -1,4 +1,4 @@
-"""Keyword writer: make the next state of the index from new files; snapshots keep the files that they name."""
+"""Keyword writer: write the next state of the index to new files; snapshots keep the files that they name."""
 
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -24,7 +24,7 @@ from docmill.storage.search.keywords.segments.tombstones import NONE, Tombstones
 
 @dataclass(frozen=True, slots=True)
 class OpenSegment:
-    """A segment in memory: its postings, its tombstones, and its entry in the state, or None before it is written."""
+    """A segment in memory: postings, tombstones, and its entry in the state, which is None before it is written."""
 
     postings: Postings
     tombstones: Tombstones = NONE
@@ -32,16 +32,16 @@ class OpenSegment:
 
     @property
     def alive(self) -> int:
-        """The number of living chunks."""
+        """The number of live chunks."""
         return len(self.postings.lengths) - len(self.tombstones.rows)
 
     def holders(self, field: int) -> int:
-        """Return how many living chunks have a term in a field."""
+        """Return how many live chunks have a term in a field."""
         lengths = self.postings.lengths_of(field)
         return int(np.count_nonzero(lengths)) - int(np.count_nonzero(lengths[self.tombstones.rows]))
 
     def document_frequencies(self, terms: Int64) -> Int64:
-        """Return how many living chunks contain each term; `terms` are positions in the dictionary, -1 if unknown."""
+        """Return how many live chunks contain each term; `terms` are positions in the dictionary, -1 if unknown."""
         if not len(self.postings.terms):
             return np.zeros(len(terms), np.int64)
         starts = self.postings.starts
@@ -63,10 +63,10 @@ def update(
 ) -> KeywordState:
     """Write and return the state without the chunks `removed` and with the (chunk id, fields) pairs `added`.
 
-    An added id that exists replaces the fields of its chunk; a removed id that does not exist is no error.
-    `language` is the language of texts in doubt in a new index; an existing index keeps its own. The languages of the
-    chunks are added to it. Segments that `merge_ahead` has merged
-    are taken over. This writes the segment of the new chunks, and tombstones; see `merged` for the rest.
+    An added id that exists replaces the fields of its chunk; a removed id that does not exist is no error. `language`
+    is the default language of a new index; an existing index keeps its own. The languages of the chunks are added to
+    it. Segments that `merge_ahead` has merged are taken over. This writes only the segment of the new chunks and
+    tombstones; `merged` merges segments.
     """
     state = merged_ahead.taken(root, state) if state else KeywordState(language=language)
     check_analyser(state)
@@ -80,13 +80,13 @@ def update(
     if not fresh and not _touched(old, kept):
         return state
     spectrum = read_spectrum(root, state.spectrum).change(*_frequencies(old, kept, fresh))
-    # A segment whose chunks are all dead leaves the state; its file stays for the snapshots that name it.
+    # A segment with only dead chunks leaves the state; its file stays for the snapshots that name it.
     tokens = _tokens(state, _touched(old, kept), fresh)
     return _write_state(root, state, kept + fresh, spectrum, tokens)
 
 
 def _touched(old: Sequence[OpenSegment], kept: Sequence[OpenSegment]) -> list[tuple[OpenSegment, OpenSegment]]:
-    """Return the segments that lost a chunk, each before and after the change."""
+    """Return the segments that lost chunks, each before and after the change."""
     return [(before, after) for before, after in zip(old, kept, strict=True) if after is not before]
 
 
@@ -130,9 +130,9 @@ def rebuild(root: Path, added: Iterable[tuple[str, str | ChunkFields]], language
 
 
 def part_of(whole: Path, state: KeywordState, root: Path, ids: pa.StringArray) -> KeywordState:
-    """Write and return what a state in the folder `whole` says of some chunks alone.
+    """Write and return the state for only some chunks of a state in the folder `whole`.
 
-    Nothing of the others is left: no term, no count, and no posting that would make a search take longer.
+    Nothing of the other chunks is left: no term, no count, and no posting that would slow down a search.
     """
     check_analyser(state)
     parts = [_without_others(open_segment(whole, segment), ids) for segment in state.segments]
@@ -146,14 +146,14 @@ def part_of(whole: Path, state: KeywordState, root: Path, ids: pa.StringArray) -
 
 
 def _without_others(part: OpenSegment, ids: pa.StringArray) -> OpenSegment:
-    """Return a segment in which all chunks but some are dead; its tombstones count no terms."""
+    """Return a segment in which only the chunks `ids` are live; its tombstones count no terms."""
     other = np.flatnonzero(~pc.is_in(part.postings.chunk_ids, value_set=ids).to_numpy(zero_copy_only=False))
     dead = np.union1d(part.tombstones.rows, other).astype(np.int32)
     return replace(part, tombstones=replace(NONE, rows=dead))
 
 
 def overdue(state: KeywordState) -> bool:
-    """Return whether so many segments wait for a merge that searches suffer."""
+    """Return whether so many segments wait for a merge that searches become slow."""
     return sum(segment.postings < FULL_POSTINGS for segment in state.segments) > MOST_BEHIND
 
 
@@ -164,26 +164,27 @@ def note(root: Path, committed: KeywordState) -> None:
 
 
 def is_noted(root: Path, committed: KeywordState) -> bool:
-    """Return whether a state was committed from this folder, and nothing has been committed from it since."""
+    """Return whether a state was the last one committed from this folder."""
     return merged_ahead.is_noted(root, committed)
 
 
 def merge_ahead(root: Path, committed: KeywordState) -> None:
-    """Merge the segments of a committed state where that is due, for the next commit; the caller holds the lock.
+    """Merge segments of a committed state that are due, for the next commit to use; the caller holds the lock.
 
-    Readers of the state keep its files. What a kill leaves unfinished is swept, and merged after the next commit.
+    Readers of the state keep its files. If the process is killed, unfinished files are swept, and the merge is done
+    after the next commit.
     """
-    groups = choose(_sizes(committed), to_come=1)  # the segment of the next commit
+    groups = choose(_sizes(committed), to_come=1)  # counts the segment of the next commit
     if committed.outdated or not groups:
         merged_ahead.clear(root)
     elif merged_ahead.taken(root, committed) == committed:
         made = _regrouped(root, committed, groups)
-        settle()  # the next commit syncs what its own process has written; it may be another one
+        settle()  # the next commit syncs only files of its own process, which may be another one
         merged_ahead.write(root, MergedAhead(committed, made))
 
 
 def merged(root: Path, state: KeywordState) -> KeywordState:
-    """Write and return a state of the same chunks, in which the segments are merged whose merge is due."""
+    """Write and return a state of the same chunks in which segments that are due have been merged."""
     return _regrouped(root, state, choose(_sizes(state)))
 
 
@@ -192,7 +193,7 @@ def _sizes(state: KeywordState) -> list[tuple[int, int, int]]:
 
 
 def _regrouped(root: Path, state: KeywordState, groups: Sequence[Sequence[int]]) -> KeywordState:
-    """Write and return the state in which each group of segments, by their numbers, is one segment."""
+    """Write and return the state with each group of segments, given by number, merged into one."""
     gone = {i for group in groups for i in group}
     left = tuple(segment for i, segment in enumerate(state.segments) if i not in gone)
     made = [_merged([open_segment(root, state.segments[i]) for i in group]) for group in groups]
@@ -200,19 +201,19 @@ def _regrouped(root: Path, state: KeywordState, groups: Sequence[Sequence[int]])
 
 
 def _written(root: Path, parts: Sequence[OpenSegment]) -> tuple[Segment, ...]:
-    """Write segments, without those whose chunks are all dead."""
+    """Write segments, leaving out those with only dead chunks."""
     return tuple(_write(root, part) for part in parts if part.alive)
 
 
 def compact(root: Path, state: KeywordState) -> KeywordState:
-    """Write and return a state of the same chunks in few segments, without dead rows."""
+    """Write and return a state of the same chunks with few segments and without dead rows."""
     check_analyser(state)
     parts = [open_segment(root, segment) for segment in state.segments]
     return replace(state, segments=_written(root, [_merged(group) for group in _groups(parts)]))
 
 
 def _groups(parts: Iterable[OpenSegment]) -> list[list[OpenSegment]]:
-    """Return segments in few groups, each of about the postings of a full segment."""
+    """Group segments so that each group has about as many postings as a full segment."""
     groups: list[list[OpenSegment]] = []
     size = 0
     for part in parts:
@@ -225,14 +226,14 @@ def _groups(parts: Iterable[OpenSegment]) -> list[list[OpenSegment]]:
 
 
 def _merged(group: Sequence[OpenSegment]) -> OpenSegment:
-    """Return one segment of the living chunks of some; a segment alone stays as it is if none of its chunks is dead."""
+    """Merge the live chunks of a group into one segment; a single segment without dead chunks stays as it is."""
     if len(group) == 1 and not len(group[0].tombstones.rows):
         return group[0]
     return OpenSegment(merge([(part.postings, part.tombstones.rows) for part in group]))
 
 
 def _settle(root: Path, postings: Postings) -> OpenSegment:
-    """Return new postings as a segment; full ones, which never merge, are mapped from disk to bound the memory."""
+    """Return new postings as a segment; a full one, which never merges, is mapped from disk to save memory."""
     if len(postings.rows) < FULL_POSTINGS:
         return OpenSegment(postings)
     return open_segment(root, _write(root, OpenSegment(postings)))
@@ -253,10 +254,10 @@ def _touched_terms(
     terms = [part.postings.terms for part in fresh]
     for before, after in _touched(old, kept):
         stones = after.tombstones
-        # A buried chunk has few of the segment's terms; only theirs have another frequency than before.
+        # A buried chunk has few of the segment's terms, and only their frequencies have changed.
         changed = stones.counts != before.tombstones.dead_in(stones.terms.astype(np.int64))
         terms.append(after.postings.terms.take(pa.array(stones.terms[changed])))
-    return pc.unique(pa.concat_arrays(terms)).sort()  # so that each segment finds them fast
+    return pc.unique(pa.concat_arrays(terms)).sort()  # sorted, so that each segment finds them fast
 
 
 def _frequencies(
@@ -267,7 +268,7 @@ def _frequencies(
     before, after = np.zeros((2, len(terms)), np.int64)
     for was, now in zip([*old, *(None for _ in fresh)], [*kept, *fresh], strict=True):
         places = now.postings.term_lookup.find_all(terms)
-        before += was.document_frequencies(places) if was else 0  # its dictionary is that of `now`
+        before += was.document_frequencies(places) if was else 0  # it has the same dictionary as `now`
         after += now.document_frequencies(places)
     return before, after
 
@@ -275,7 +276,7 @@ def _frequencies(
 def _write(root: Path, part: OpenSegment) -> Segment:
     postings, tombstones = part.postings, part.tombstones
     segment = part.segment or Segment(write_postings(root, postings), len(postings.lengths), len(postings.rows))
-    # No dead row comes to life again, so an equal number means the same rows, and their file can stay.
+    # Dead rows stay dead, so an equal number means the same rows, and their file can stay.
     if segment.dead == len(tombstones.rows):
         return segment
     return replace(segment, tombstones=write_tombstones(root, tombstones), dead=len(tombstones.rows))

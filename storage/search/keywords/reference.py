@@ -1,4 +1,4 @@
-"""Reference: `rank_bm25` itself over a few chunks in memory, with which experiments and tests compare the postings."""
+"""Reference: search a few chunks in memory with `rank_bm25`, so that tests can compare the postings with it."""
 
 from collections import Counter
 from collections.abc import Iterable
@@ -11,7 +11,7 @@ from docmill.storage.search.keywords.scoring import Floats, Scoring
 
 
 class MemoryIndex:
-    """BM25Okapi over (chunk id, text) pairs; the time of a search is proportional to their number."""
+    """BM25Okapi over (chunk id, text) pairs; search time is proportional to their number."""
 
     def __init__(
         self, chunks: Iterable[tuple[str, str]], language: str = "english", scoring: Scoring | None = None

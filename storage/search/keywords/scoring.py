@@ -1,4 +1,4 @@
-"""Scoring: BM25F, which with one field is BM25 as `rank_bm25.BM25Okapi` computes it, from counts alone.
+"""Scoring: BM25F from counts alone; with one field it equals BM25 as `rank_bm25.BM25Okapi` computes it.
 
 Source: Zaragoza, Craswell, Taylor, Saria and Robertson, "Microsoft Cambridge at TREC-13" (2004), after Robertson,
 Zaragoza and Taylor, "Simple BM25 Extension to Multiple Weighted Fields" (2004); idf as in Robertson and Zaragoza, "The
@@ -6,10 +6,10 @@ Probabilistic Relevance Framework: BM25 and Beyond" (2009). A term counts in a c
 
     T = sum over fields of weight * frequency / (1 - b + b * length / average length)
 
-and adds idf * (k1 + 1) * T / (k1 + T) to the score: several fields that have one word saturate as one. The idf counts
-the chunks that have the term in any field. As in rank_bm25, a negative idf is replaced by epsilon times the average
-idf. In a corpus of a few chunks that average is negative, too, and a chunk then loses by each word of the query that it
-contains. "positive" is for searches, where it must not.
+and adds idf * (k1 + 1) * T / (k1 + T) to the score, so a word in several fields saturates as in one. The idf counts the
+chunks that have the term in any field. As in rank_bm25, a negative idf is replaced by epsilon times the average idf. In
+a corpus of a few chunks that average is negative, too, so a chunk loses score for each word of the query that it
+contains. The idf "positive" avoids this and is used for searches.
 """
 
 from dataclasses import dataclass
@@ -23,11 +23,11 @@ from docmill.storage.search.keywords.segments.chunk_fields import FIELDS
 
 Floats = npt.NDArray[np.float64]
 Idf = Literal["okapi", "lucene", "positive"]
-_SMALLEST = 1e-300  # in place of a k1 of 0: without it, a chunk that a filter excludes would score 0 / 0
+_SMALLEST = 1e-300  # replaces a k1 of 0, with which a chunk excluded by a filter would score 0 / 0
 
 
 class FieldScoring(NamedTuple):
-    """How much a term counts in a field, and how much of that a long field loses, in [0, 1]."""
+    """How much a term counts in a field, and how strongly that is normalised by the field's length, in [0, 1]."""
 
     weight: float
     b: float
@@ -38,23 +38,24 @@ class FieldScoring(NamedTuple):
 
 
 FIELD_SCORING: dict[str, FieldScoring] = {
-    "text": FieldScoring(1.0, 0.75),  # as in `rank_bm25`, so that a chunk without other fields scores as there
-    "context": FieldScoring(0.5, 0.75),  # with 1, a line that many chunks share costs: untitled articles -1.0
-    "headings": FieldScoring(1.0, 0.75),  # with 2, a section's name beats what it says: filings -1.0, abstracts -0.6
-    "title": FieldScoring(1.0, 0.75),  # with 0.5 and headings so, too, abstracts -1.2; with 2 -0.6
+    "text": FieldScoring(1.0, 0.75),  # as in `rank_bm25`, so that a chunk without other fields has the same score
+    "context": FieldScoring(0.5, 0.75),  # with 1, a line that many chunks share hurts: untitled articles -1.0
+    "headings": FieldScoring(1.0, 0.75),  # with 2, a section's name beats its content: filings -1.0, abstracts -0.6
+    "title": FieldScoring(1.0, 0.75),  # with 0.5 for title and headings, abstracts -1.2; with 2 -0.6
     "path": FieldScoring(1.0, 0.75),  # with 0, code -2.8; with 0.5, code -0.4; with 2, other sets gain no more
-    "phrasings": FieldScoring(0.5, 0.75),  # as the context, which also is of a model
+    "phrasings": FieldScoring(0.5, 0.75),  # as the context, which a model may write, too
 }
-"""The reasons are changes of what keyword search found, in % of a set, with one field changed at a time. The b of
-`rank_bm25` serves all fields: 0.3 for the context or the path changes nothing that can be told from chance."""
+"""The figures are changes of what keyword search found, in % of a set, with one field changed at a time. The b of
+`rank_bm25` is used for all fields: 0.3 for the context or the path makes no significant difference."""
 
 
 @dataclass(frozen=True, slots=True)
 class Scoring:
     """The parameters of BM25F; `fields` are in the order of `FIELDS`.
 
-    `idf` is "okapi" (rank_bm25's, with its floor), "lucene" (always above 0), or "positive": okapi's with the floor for
-    a term in exactly half of the chunks, too, whose idf is 0, and Lucene's where the floor is not above 0.
+    `idf` is "okapi" (as in rank_bm25, with its floor), "lucene" (always above 0), or "positive". The latter is okapi,
+    but the floor also replaces an idf of 0, which terms in exactly half of the chunks have; if the floor itself is not
+    above 0, it is lucene.
     """
 
     k1: float = 1.5
@@ -73,7 +74,7 @@ class Scoring:
 
     @property
     def saturation(self) -> float:
-        """The weighted frequency at which a term has half of its greatest gain."""
+        """The weighted frequency at which a term has half of its largest gain."""
         return max(self.k1, _SMALLEST)
 
     def idfs(self, rows: int, frequencies: npt.NDArray[np.int64], average: float) -> Floats:
@@ -85,7 +86,7 @@ class Scoring:
         return np.where(raw <= 0 if self.idf == "positive" else raw < 0, floor, raw)
 
     def factors(self, field: int, lengths: npt.NDArray[np.integer[Any]], average: float) -> Floats:
-        """Return what one occurrence of a term counts in the field of each chunk; 0 where the field is empty."""
+        """Return what one occurrence of a term counts in the field of each chunk; 0 if the field is empty."""
         weight, b = self.fields[field]
         if not weight or not average:
             return np.zeros(len(lengths))

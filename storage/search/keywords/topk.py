@@ -1,10 +1,10 @@
 """Top k: find the best chunks for weighted terms by MaxScore (Turtle and Flood, "Query evaluation", 1995).
 
-Terms that can add much for few postings come first. Once the remaining terms cannot lift an unseen chunk to the k-th
-best score so far, no new chunk is considered: the long postings of common terms are then probed for the few candidates
-instead of being read. Before a long list is read, the best chunks so far get their whole scores, as the k-th best of
-these is mostly so high that the list need not be read.
-Rows are numbered through all segments. All factors of an excluded chunk are 0, so that it scores 0.
+Terms that can add much to a score for few postings come first. Once the remaining terms cannot lift an unseen chunk to
+the k-th best score so far, no new chunk is considered: the long postings of common terms are then probed for the few
+candidates instead of being read. Before a long list is read, the complete scores of the best chunks so far are
+computed, because the k-th best of these is usually so high that the list need not be read.
+Rows are numbered across all segments. All factors of an excluded chunk are 0, so it scores 0.
 """
 
 from collections.abc import Iterator, Sequence
@@ -20,16 +20,16 @@ Rows = npt.NDArray[np.intp]
 SLACK = 1e-9
 """Rounding tolerance of sums: a candidate is dropped only if its score is lower by more than this."""
 _PROBE_COST = 6
-"""Postings that can be read in the time of one look-up of a candidate. A smaller number looks up where reading is
-faster, a larger one reads long postings for few candidates; the hits are the same."""
+"""Postings that can be read in the time of one candidate look-up. With a smaller number, candidates are looked up
+although reading is faster; with a larger one, long postings are read for few candidates. The hits are the same."""
 _LONG = 10_000
-"""Postings that take longer to read than the whole scores of the best chunks so far. With 2,000, those of more searches
-are asked for in vain: a search of 300,000 chunks takes a tenth longer."""
+"""Reading more postings than this takes longer than computing the complete scores of the best chunks so far. With
+2,000, these scores are computed in vain more often: a search of 300,000 chunks takes a tenth longer."""
 
 
 @dataclass(frozen=True, slots=True)
 class Factors:
-    """What one occurrence of a term counts: `by_field` is float64 (fields, rows), 0 in rows that are not `included`."""
+    """What one occurrence of a term counts: `by_field` is float64 (fields, rows), 0 for rows not in `included`."""
 
     by_field: Floats
     included: npt.NDArray[np.bool_]
@@ -37,9 +37,9 @@ class Factors:
 
 @dataclass(frozen=True, slots=True)
 class Slice:
-    """The postings of one term in one segment; the segment's chunks are the rows `base` to `end` of the index.
+    """The postings of one term in one segment, whose chunks are the rows `base` to `end` of the index.
 
-    `frequencies` are those in the text, `side` has those in other fields.
+    `frequencies` counts the term in the texts, `side` in the other fields.
     """
 
     base: int
@@ -49,13 +49,13 @@ class Slice:
     side: SideEntries
 
     def counts(self, rows: Rows, factors: Factors) -> Floats:
-        """Return T, the weighted frequency of the term, in all rows of its postings; `rows` counts through segments."""
+        """Return T, the weighted frequency of the term, in all rows of its postings; `rows` are rows of the index."""
         counts: Floats = factors.by_field[0].take(rows)
         counts *= self.frequencies
         places, fields, frequencies = self.side
         if len(places):
             gains = factors.by_field[fields, rows[places]] * frequencies
-            counts += np.bincount(places, gains, len(counts))  # fields in order, so equal chunks sum alike
+            counts += np.bincount(places, gains, len(counts))  # fields in order, so equal chunks have equal sums
         return counts
 
     def fields(self) -> npt.NDArray[np.uint8]:
@@ -65,7 +65,7 @@ class Slice:
         return found
 
     def only(self, places: npt.NDArray[np.integer]) -> "Slice":
-        """Return the slice with some of its postings, by their ascending places."""
+        """Return the slice with only the postings at some ascending places."""
         if not len(self.side.places):
             return Slice(self.base, self.end, self.rows[places], self.frequencies[places], self.side)
         bounds = np.stack([places, places + 1]).astype(self.side.places.dtype)
@@ -129,18 +129,18 @@ class Term:
         return self._gain(counts), found
 
     def _held(self, rows: Rows) -> Iterator[tuple[Rows, Slice]]:
-        """Yield the places of those of the ascending rows that contain the term, with their postings, by segment."""
+        """Yield, by segment, which of the ascending `rows` contain the term, with their postings."""
         for piece in self.slices:
             first, last = rows.searchsorted((piece.base, piece.end))
             wanted = (rows[first:last] - piece.base).astype(np.int32)
             place = piece.rows.searchsorted(wanted)
-            place[place == len(piece.rows)] = 0  # beyond the last posting; the first one is not equal either
+            place[place == len(piece.rows)] = 0  # beyond the last posting; the first one differs as well
             held = np.flatnonzero(piece.rows[place] == wanted)
             if len(held):
                 yield first + held, piece.only(place[held])
 
     def _gain(self, counts: Floats) -> Floats:
-        # In place: a common term has millions of postings.
+        # In place, because a common term has millions of postings.
         above = counts + self.saturation
         counts /= above
         counts *= self.weight
@@ -159,7 +159,7 @@ def all_scores(terms: Sequence[Term], factors: Factors) -> Floats:
 def best_rows(terms: Sequence[Term], factors: Factors, k: int) -> Rows:
     """Return ascending rows that include the best `k` and all ties with the last of them.
 
-    In a tiny corpus, a term in half of the chunks or more can weigh 0 or less; its bound then prunes nothing.
+    In a tiny corpus, a term in half of the chunks or more can have a weight of 0 or less, which rules out pruning.
     """
     positive = [term for term in terms if term.weight > 0]
     if all(term.weight >= 0 for term in terms):
@@ -172,7 +172,7 @@ def best_rows(terms: Sequence[Term], factors: Factors, k: int) -> Rows:
 
 
 def _pruned_rows(terms: Sequence[Term], factors: Factors, k: int) -> Rows:
-    # The text settles ties, so that sums are rounded in the same order each time.
+    # Ties are sorted by text, so that sums are always rounded in the same order.
     ordered = sorted(terms, key=lambda term: (-term.bound / (1 + term.size), term.text))
     # rest[i] is the most that the terms from i on can add to a score.
     rest = np.append(np.cumsum([term.bound for term in reversed(ordered)])[::-1], 0.0)
@@ -189,7 +189,7 @@ def _pruned_rows(terms: Sequence[Term], factors: Factors, k: int) -> Rows:
             rows = term.rows()
             seen = scores.take(rows) + term.gains(rows, factors)
             scores[rows] = seen
-            # Rows that were dropped have gained too, but cannot be among the best any more.
+            # Dropped rows have gained, too, but can no longer be among the best.
             seen = seen if candidates is None else scores[candidates]
         threshold = _raise(threshold, seen, k)
         if candidates is None:
@@ -200,12 +200,12 @@ def _pruned_rows(terms: Sequence[Term], factors: Factors, k: int) -> Rows:
 
 
 def _above(scores: Floats, worthwhile: float) -> Rows | None:
-    """Return the rows of a score, None while a chunk that has none of the terms so far could reach it."""
+    """Return the rows with at least a score, or None while a chunk without any term so far could still reach it."""
     return np.flatnonzero(scores >= worthwhile - SLACK) if worthwhile > SLACK else None
 
 
 def _reached(scores: Floats, threshold: float, left: Sequence[Term], factors: Factors, k: int) -> float:
-    """Return the k-th best score after the `k` chunks or more that have `threshold` have gained by the terms left."""
+    """Return the k-th best score once the remaining terms are added for the chunks that have reached `threshold`."""
     best = np.flatnonzero(scores >= threshold)
     whole = scores[best]
     for term in left:

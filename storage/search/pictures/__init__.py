@@ -1,1 +1,1 @@
-"""Pictures: what figures show as vectors: made by a model, kept in packs, and compared with words."""
+"""Pictures: compute vectors of figures' pictures with a model, keep them in packs, and compare them with words."""

@@ -1,7 +1,7 @@
-"""Picture encoder: pictures and words to vectors of one space, by a model such as CLIP; loaded once in a process.
+"""Picture encoder: turn pictures and texts into vectors of one space by a model such as CLIP; loaded once per process.
 
-A model behind an API gets each picture only once, as vLLM is asked: by a message with the picture alone; a text as any
-embedding model gets it.
+A model behind an API is sent each picture only once, in the format of vLLM: a chat message with just the picture. Texts
+are sent as to any embedding model.
 """
 
 import warnings
@@ -45,13 +45,13 @@ class PictureEncoder:
             blank = Image.new("RGB", (32, 32), "white")
             self.dimension = self._encoded([blank]).shape[1]
             fits = self._encoded(["a picture"]).shape[1] == self.dimension
-        except Exception as error:  # each file of the folder can fail in its own way; a model of texts takes no picture
+        except Exception as error:  # each file of the folder can fail in its own way; text models accept no pictures
             raise ConfigError(f"{name!r} cannot be loaded as a model of pictures and texts: {error}") from error
         if not fits:
             raise ConfigError(f"{name!r} has other vectors for texts than for pictures; name a model such as CLIP")
 
     def encode_pictures(self, pictures: Sequence[KeptPicture]) -> npt.NDArray[np.float32]:
-        """Return float32 (n, dim), rows of unit L2 norm, of zeros for a picture that cannot be read."""
+        """Return float32 (n, dim), rows of unit L2 norm; the row of an unreadable picture is zero."""
         vectors = np.zeros((len(pictures), self.dimension), np.float32)
         shown = {at: image for at, one in enumerate(pictures) if (image := opened(one)) is not None}
         if shown:
@@ -59,7 +59,7 @@ class PictureEncoder:
         return vectors
 
     def encode_query(self, text: str) -> npt.NDArray[np.float32]:
-        """Return float32 (dim,), of unit L2 norm; of a long text, the model reads the beginning."""
+        """Return float32 (dim,), of unit L2 norm; the model reads only the beginning of a long text."""
         vector: npt.NDArray[np.float32] = self._encoded([text])[0]
         return vector
 
@@ -69,10 +69,10 @@ class PictureEncoder:
 
 
 class PicturesAndTexts(Protocol):
-    """A model of pictures and texts, wherever it is."""
+    """A model of pictures and texts, local or behind an API."""
 
     def encode_pictures(self, pictures: Sequence[KeptPicture]) -> npt.NDArray[np.float32]:
-        """Return float32 (n, dim), rows of unit L2 norm, of zeros for a picture that cannot be read."""
+        """Return float32 (n, dim), rows of unit L2 norm; the row of an unreadable picture is zero."""
         ...
 
     def encode_query(self, text: str) -> npt.NDArray[np.float32]:
@@ -81,16 +81,16 @@ class PicturesAndTexts(Protocol):
 
 
 def picture_space(name: str) -> str:
-    """Return the id of the space of a model's vectors, which differs if any file of the model does."""
+    """Return the id of the space of a model's vectors, which changes with any file of the model."""
     if is_api(name):
         return key_of("picture space", _VERSION, parse_address(name).identity)
     return space_of_files("picture space", _VERSION, name)
 
 
 def load_picture_encoder(name: str, space: str) -> PicturesAndTexts:
-    """Return the encoder of a folder, a hub name or a model by API.
+    """Return the encoder of a folder, a hub name or an API model; raise `ConfigError` if there is none.
 
-    The space tells it from what the folder held before. Raises `ConfigError` if there is none.
+    `space` is part of the cache key, so that changed files in the folder are loaded again.
     """
     if is_api(name):
         return api_pictures(name)
@@ -106,30 +106,30 @@ def _loaded(name: str, space: str) -> PictureEncoder:
 Vectors = npt.NDArray[np.float32]
 
 PICTURE_TOKENS = 2_600
-"""Tokens that are reserved for a picture: models count 50 to 1,400 of one with sides of 1,024 pixels."""
-_QUALITY = 90  # of a JPEG: at less, small letters blur
+"""Tokens that are reserved for a picture: models count 50 to 1,400 for one with sides of 1,024 pixels."""
+_QUALITY = 90  # JPEG quality; with less, small letters blur
 
 
 class ApiPictures:
-    """The pictures and texts of one model behind an API."""
+    """A model of pictures and texts behind an API."""
 
     def __init__(self, address: ApiAddress, payer: Payer | None = None) -> None:
         self._address, self._payer = address, payer
         self._server = EmbeddingServer(address)
 
     def paid_by(self, payer: Payer | None) -> "ApiPictures":
-        """Return the model whose requests are paid for by a run."""
+        """Return the model whose requests count towards the budget of a run."""
         return ApiPictures(self._address, payer)
 
     def encode_pictures(self, pictures: Sequence[KeptPicture]) -> Vectors:
-        """Return float32 (n, dim), rows of unit L2 norm, of zeros for a picture that nobody can read."""
+        """Return float32 (n, dim), rows of unit L2 norm; the row of an unreadable or refused picture is zero."""
         kept = KeptVectors(self._file("documents"), "documents")
         found = kept.take([one.key for one in pictures])
 
         def ask(picture: KeptPicture) -> None:
             if (vector := self._asked(picture)) is not None:
                 found[picture.key] = vector
-                kept.put({picture.key: vector})  # before anything else can fail: it is paid for
+                kept.put({picture.key: vector})  # before anything else can fail, because it is paid for
 
         missing = {one.key: one for one in pictures if one.key not in found}
         zeros = np.zeros(self._dimension if missing else 0, np.float32)
@@ -148,7 +148,7 @@ class ApiPictures:
         return found[text]
 
     def compare(self, picture: KeptPicture, known: Vectors) -> None:
-        """Raise `StoreError` if the server gives another vector of a picture than the one that a store has."""
+        """Raise `StoreError` if the server's vector of a picture differs from the one in a store."""
         made = self._asked(picture)
         if made is not None and (made.shape != known.shape or np.linalg.norm(made - known) > TOLERANCE):
             raise StoreError(
@@ -158,7 +158,7 @@ class ApiPictures:
 
     @computed_once
     def _dimension(self) -> int:
-        """Return the dimension of texts, which is that of pictures, or `ConfigError` is raised."""
+        """Return the dimension of the vectors; raise `ConfigError` if those of texts and pictures differ in it."""
         from PIL import Image
 
         blank = self._told(Image.new("RGB", (64, 64), "white"))
@@ -172,7 +172,7 @@ class ApiPictures:
         return None if image is None else self._told(image)
 
     def _told(self, image: Any) -> Vectors | None:
-        """Return the vector of a picture, None if the server refuses it."""
+        """Return the vector of a picture, or None if the server refuses it."""
         image.save(written := BytesIO(), "JPEG", quality=_QUALITY)
         address = "data:image/jpeg;base64," + b64encode(written.getvalue()).decode()
         if self._payer:
@@ -186,30 +186,30 @@ class ApiPictures:
         return unit(made.vectors)[0] if made else None
 
     def _file(self, kind: str) -> Any:
-        # `docmill erase` removes all that end like this.
+        # `docmill erase` removes all files with the suffix `-documents.sqlite`.
         return cache_file("api", f"{self._address.cached_as}-pictures-{kind}.sqlite")
 
 
 def api_pictures(name: str) -> ApiPictures:
-    """Return the model of a name; raise `ConfigError` for a wrong one, and what `allowed` raises."""
+    """Return the model of a name; raise `ConfigError` for a wrong name, and the errors of `allowed`."""
     return ApiPictures(allowed(parse_address(name)))
 
 
 _LONGEST_SIDE = 1024
-"""Pixels to which a picture is shrunk first. Models look at 224 to 512, and a page of 80 million takes a second."""
+"""Pixels to which a picture is shrunk first. Models read 224 to 512, and a page of 80 million pixels takes a second."""
 
 
 def opened(picture: KeptPicture) -> Any:
-    """Return a picture on white paper, or None if it is damaged beyond what was seen when it was kept."""
+    """Return a picture on a white background, or None if it is damaged in a way that was not noticed earlier."""
     from PIL import Image
 
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # what Pillow remarks on sizes, which were checked when the picture was kept
+        warnings.simplefilter("ignore")  # Pillow warns about sizes, which were checked when the picture was stored
         try:
             image = Image.open(BytesIO(picture.data))
             image.draft("RGB", (_LONGEST_SIDE, _LONGEST_SIDE))
             shown = image.convert("RGBA")
             shown.thumbnail((_LONGEST_SIDE, _LONGEST_SIDE))
             return Image.alpha_composite(Image.new("RGBA", shown.size, "white"), shown).convert("RGB")
-        except Exception:  # Pillow raises whatever a damaged file leads its decoders to
+        except Exception:  # a damaged file can make Pillow's decoders raise anything
             return None

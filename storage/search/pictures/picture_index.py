@@ -1,4 +1,4 @@
-"""Picture index: the chunks whose pictures show what a text says, by the vectors of the pictures; all are compared."""
+"""Picture index: find chunks whose pictures show what a text says, by comparing with the vectors of all pictures."""
 
 from collections.abc import Collection, Sequence
 from pathlib import Path
@@ -18,12 +18,12 @@ from docmill.storage.snapshots.history.snapshots import PICTURE_VECTORS
 from docmill.storage.snapshots.tables.tables import read_table
 
 _COLUMNS = ["chunk_id", "document_id", "start_char", "end_char", "role", "context", "headings", "unread"]
-_SEPARATOR, _LEFT_OUT = " › ", "…"  # between the headings of a context, and in place of those that are left out
+_SEPARATOR, _LEFT_OUT = " › ", "…"  # between the headings of a context, and instead of omitted ones
 _FIGURE, _SUMMARY = "figure", "summary"
 
 
 class PicturedChunks(NamedTuple):
-    """The rows of vectors and, side by side, the chunks that show their pictures; and those without a word of them."""
+    """The rows of vectors with the chunks that show their pictures, and the silent chunks, which have no words."""
 
     rows: npt.NDArray[np.int64]
     chunks: list[str]
@@ -44,12 +44,12 @@ class PictureIndex:
 
     @computed_once
     def missing(self) -> str:
-        """Why no picture is found: the model is not on this machine, or is another one there; else ""."""
+        """Why pictures cannot be searched (the model is missing here, or is a different one), or ""."""
         return why_missing(self.model, "pictures", picture_space, load_picture_encoder)
 
     @property
     def silent(self) -> frozenset[str]:
-        """The chunks of figures about which nothing says anything: only their pictures can be near to a text."""
+        """The chunks of figures without any words: only their pictures can match a text."""
         return self._shown.silent
 
     def nearest(self, text: str, k: int, allowed: Collection[str] | None) -> list[tuple[str, float]]:
@@ -106,14 +106,14 @@ class PictureIndex:
 
 
 def _chunk_of(start: int, chunks: Sequence[dict[str, Any]]) -> str | None:
-    """Return the chunk that shows a figure: its own, or else the shortest one that holds it."""
+    """Return the chunk that shows a figure: its own chunk, or else the shortest one that contains it."""
     around = [one for one in chunks if one["start_char"] <= start < one["end_char"]]
     best = min(around, key=lambda one: (one["role"] != _FIGURE, one["end_char"] - one["start_char"]), default=None)
     return None if best is None else str(best["chunk_id"])
 
 
 def _is_silent(chunk: dict[str, Any], title: str) -> bool:
-    """Return whether nothing is known of a figure but where it is: its own text is an address."""
+    """Return whether nothing is known about a figure except its place: its text is only an address."""
     unread, told = chunk["unread"], {"", title, _LEFT_OUT, *chunk["headings"]}
     read = chunk["end_char"] - chunk["start_char"] - sum(unread[1::2]) + sum(unread[::2])
     return chunk["role"] == _FIGURE and read <= 0 and told.issuperset(chunk["context"].split(_SEPARATOR))

@@ -1,1 +1,1 @@
-"""Rank: from a query to hits that explain their scores, by steps over candidates."""
+"""Rank: turn a query into hits that explain their scores, in steps over candidates."""

@@ -1,4 +1,4 @@
-"""Search pipeline: the steps of a search, in their order."""
+"""Search pipeline: run the steps of a search, in order."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -42,9 +42,9 @@ STEPS: Mapping[str, Step] = {
 
 
 _WIDER, _WIDEST = 4, 3200
-"""How many times the candidates are taken when copies leave fewer than `k` hits, and up to how many of each index.
+"""If copies leave fewer than `k` hits, the candidates are multiplied by the first number, up to the second per index.
 
-A page that is in a thousand documents is then passed over. More would take a second of CPU time.
+This is enough to skip a page that is in a thousand documents. More would take a second of CPU time.
 """
 
 
@@ -52,7 +52,7 @@ A page that is in a thousand documents is then passed over. More would take a se
 class _Ranked:
     """Candidates after all steps, best first, and the highest score that one can have.
 
-    `crowded` tells that repeated texts leave fewer than `k` of them, and that an index may have others.
+    `crowded` says that repeated texts leave fewer than `k` of them, and that an index may have more.
     """
 
     found: list[Candidate]
@@ -132,7 +132,7 @@ def similar(sources: SnapshotReader, chunk_id: str, k: int, allowed: Collection[
     vectors = sources.vectors([chunk_id])
     if not vectors:
         raise QueryError(f"chunk {chunk_id} has no vector yet; the next ingest embeds it")
-    nearest = sources.nearest(vectors[chunk_id], k + 1, allowed)  # one more, as the chunk is nearest to itself
+    nearest = sources.nearest(vectors[chunk_id], k + 1, allowed)  # one more, because the chunk is nearest to itself
     found = [pair for pair in nearest if pair[0] != chunk_id][:k]
     rows = sources.shown([key for key, _ in found])
     urls = sources.source_urls({row.document_id for row in rows.values()})

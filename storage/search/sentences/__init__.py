@@ -1,1 +1,1 @@
-"""Sentences: where the sentences of a text begin, and which of its lines are units of their own."""
+"""Sentences: split texts into sentences and other units, and find quotations in them."""

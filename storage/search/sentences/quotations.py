@@ -1,13 +1,13 @@
-"""Quotations: where a quoted passage is in a text, whole or in part, whatever its white space."""
+"""Quotations: find a quoted passage in a text, whole or in part, ignoring white space."""
 
 import re
 from functools import lru_cache
 
 from docmill.storage.search.sentences.sentence_spans import sentence_spans
 
-_PIECES_KEPT = 4_096  # quotations whose sentences stay in memory: each is compared with every hit of a ranking
+_PIECES_KEPT = 4_096  # quotations whose sentences stay in memory, because each is compared with every hit of a ranking
 _FAR = 3
-"""A passage is as long as its quotation; sentences that are three times as far apart are no passage any more."""
+"""Sentences of a quotation that are further apart than this many times its length do not form a passage."""
 
 
 def flat(text: str) -> str:
@@ -16,20 +16,20 @@ def flat(text: str) -> str:
 
 
 def spans_of(text: str, quotation: str) -> list[tuple[int, int]]:
-    """Return where a text has a quotation word for word, as half-open spans; runs of white space are equal."""
+    """Return where a text has a quotation word for word, as half-open spans; all runs of white space are equal."""
     return _matches(text, quotation.split(), r"\s+")
 
 
 def spans_of_words(text: str, quotation: str) -> list[tuple[int, int]]:
-    """Return where a text has the words of a quotation in their order, whatever signs are between them.
+    """Return where a text has the words of a quotation in order, with any signs between them.
 
-    What a person marks on a page has none of the markup that the text has.
+    A passage that a person marks on a page lacks the markup of the text.
     """
     return _matches(text, re.findall(r"[^\W_]+", quotation), r"[\W_]+")
 
 
 def _matches(text: str, words: list[str], between: str) -> list[tuple[int, int]]:
-    if not words or max(words, key=len) not in text:  # cheaper than the search below, which mostly finds nothing
+    if not words or max(words, key=len) not in text:  # cheaper than the search below, which usually finds nothing
         return []
     return [match.span() for match in re.finditer(between.join(map(re.escape, words)), text)]
 
@@ -47,7 +47,7 @@ def pieces(quotation: str) -> tuple[str, ...]:
 
 
 def held(text: str, quotation: str) -> int:
-    """Return how many characters of a quotation a text has, counted in whole sentences."""
+    """Return how many characters of a quotation a text contains, counting whole sentences."""
     within = flat(text)
     return sum(len(one) for one in pieces(quotation) if one in within)
 
@@ -58,7 +58,7 @@ def length(quotation: str) -> int:
 
 
 def part_of(text: str, quotation: str) -> tuple[tuple[int, int], float] | None:
-    """Return where most of a quotation is in a text that lacks some of it, and the share that the text has."""
+    """Return where a text has parts of a quotation, and the share of the quotation that it has; None without any."""
     found = [(len(one), spans[0]) for one in pieces(quotation) if (spans := spans_of(text, one))]
     if not found:
         return None

@@ -1,4 +1,4 @@
-"""Sentence spans: a text as sentences, rows of tables, list items, headings and lines of code, none of which is cut."""
+"""Sentence spans: split a text into sentences, table rows, list items, headings and lines of code."""
 
 import re
 from collections.abc import Iterator
@@ -17,10 +17,10 @@ _KINDS = (
     ("heading", re.compile(r"#{1,6}[ \t]")),
     ("item", re.compile(r"[ \t>]*(?:[-*+\u2022\u2023\u25e6]|\(?(?:\d{1,3}|[^\W\d_])[.)])[ \t]+\S")),
 )
-"""The lines that begin a unit, by how they begin; a rule belongs to the row above it."""
+"""The kinds of lines that begin a unit, recognised by how they begin; a rule belongs to the row above it."""
 _LONG_ITEM = 600
-"""Characters of a list item above which it is read as a paragraph: numbered clauses of a contract fill pages, and an
-item of several sentences is mostly shorter."""
+"""A list item with more characters is split like a paragraph: numbered clauses of a contract fill pages, whereas most
+items of several sentences are shorter."""
 
 
 class _TextBlock(NamedTuple):
@@ -34,8 +34,8 @@ class _TextBlock(NamedTuple):
 def sentence_spans(text: str, by_line: bool = False) -> list[tuple[int, int]]:
     """Return the spans of a text's sentences, in order and without white space around them.
 
-    A row of a table, a line of code and a heading count as a sentence, and so does a list item unless it is long. With
-    `by_line`, every line does, as in source code. The spans hold all of the text but white space.
+    A table row, a line of code and a heading each count as a sentence, and so does a list item unless it is long. With
+    `by_line`, every line does, as in source code. The spans cover all of the text except white space.
     """
     blocks = (_TextBlock("line", start, end) for _, start, end in _lines(text)) if by_line else _joined(_blocks(text))
     pieces = (piece for block in blocks for piece in pairwise([block.start, *_cuts(text, block), block.end]))
@@ -49,7 +49,7 @@ def _lines(text: str) -> Iterator[tuple[str, int, int]]:
 
 
 def _blocks(text: str) -> Iterator[_TextBlock]:
-    """Yield each line that is not blank with its kind; within a fence, all are lines of code."""
+    """Yield each line that is not blank with its kind; within a code fence, all are lines of code."""
     fenced = False
     for line, start, end in _lines(text):
         fence = _FENCE.match(line) is not None
@@ -76,7 +76,7 @@ _JOINING = {("prose", "prose"), ("item", "prose"), ("row", "rule")}
 
 
 def _cuts(text: str, block: _TextBlock) -> list[int]:
-    """Return where the sentences of a block begin, but for the first."""
+    """Return where the sentences of a block begin, except the first."""
     if block.kind != "prose" and not (block.kind == "item" and block.end - block.start > _LONG_ITEM):
         return []
     lines = [match.end() for match in _LINE.finditer(text, block.start, block.end) if ends_on_purpose(match.group(1))]
@@ -92,35 +92,36 @@ def _trimmed(text: str, start: int, end: int) -> tuple[int, int]:
 
 _QUOTE_MARKS = " \t>"
 _ENDS = (".", "!", "?", ":", ";", "|", "\u2026", '"', "\u201d", "\\")
-_SHORT = 45  # characters; a line that merely reached the margin is longer, even in a narrow column
+_SHORT = 45  # characters; a line that was wrapped at the margin is longer, even in a narrow column
 _SENTENCE_END = re.compile(  # a stop and the characters that belong to it, by kind, with white space
     r"[.!?\u3002\uff01\uff1f]"
     r"(?:(?<=[\u3002\uff01\uff1f])[\u3002\uff01\uff1f]*[\u300d\u300f\u201d\u2019\uff09]*|(?<=[.!?])[.!?]*[\"'\u201d\u2019)\]]*\s+)"
 )
 _ENUMERATOR = re.compile(r"\((\w{1,4})\)")
 _NUMBER = re.compile(r"[ \t>*_#-]*\d+[.)]\s*")
-_LONGEST_NUMBER = 16  # characters of a line that holds only the number of a list item and its punctuation
-_BEFORE_STOP = len("2. ")  # characters from the digit of such a number to what follows
+_LONGEST_NUMBER = 16  # characters of a line that only has the number of a list item and its punctuation
+_BEFORE_STOP = len("2. ")  # characters from the digit of such a number to the text after it
 _LONG_WORD = 2000  # characters; sentencex is quadratic in the length of a word
-_SHORT_TEXT = 2000  # characters; a shorter text is one stretch: no sentence in it is far from an edit
+_SHORT_TEXT = 2000  # characters; a shorter text is one stretch, because no sentence in it is far from an edit
 _SLICE = 1 << 16  # small enough to need little memory
 _LEAST = 256  # characters of a stretch; in shorter ones, sentencex would seldom see both quotation marks of a pair
 _STOPS = 16  # one stop in this many ends a stretch; with more, stretches are longer and an edit moves more sentences
 _WITH_RULES = frozenset({*TAGS.values(), "ru", "uk"} - {"en"})
-"""Languages with abbreviations and dates of their own; those of other scripts end sentences by their own stops."""
-_SNIPPET = 16  # characters after a stop that decide; with fewer, repeated beginnings decide alike
+"""Languages with their own rules for abbreviations and dates; languages in other scripts have their own stops."""
+_SNIPPET = 16  # characters after a stop that decide; with fewer, repeated beginnings give the same decision
 
 
 def ends_on_purpose(line: str) -> bool:
-    """Return whether a line is short or ends in a stop; any other may merely have reached the margin."""
+    """Return whether a line is short or ends in a stop; any other may have been wrapped at the margin."""
     line = line.strip(_QUOTE_MARKS)
     return len(line) < _SHORT or line.endswith(_ENDS)
 
 
 def sentence_starts(text: str, start: int, end: int) -> Iterator[int]:
-    """Yield where the sentences of text[start:end] begin, but for the first; each is found in a stretch around it.
+    """Yield where the sentences of text[start:end] begin, except the first; each stretch of text is split by itself.
 
-    `sentencex` pairs quotation marks at any distance, so one more mark would move sentences in all of a long text.
+    `sentencex` pairs quotation marks at any distance, so without stretches, one more mark could move all sentences of a
+    long text.
     """
     marks = [start, *_marks(text, start, end), end]
     for first, last, beyond in zip(marks, marks[1:], [*marks[2:], end], strict=False):
@@ -128,10 +129,10 @@ def sentence_starts(text: str, start: int, end: int) -> Iterator[int]:
 
 
 def _found(text: str, start: int, end: int) -> Iterator[int]:
-    """Yield the starts of the sentences of a stretch, by `sentencex`, or by stops alone where it would be quadratic."""
+    """Yield the starts of the sentences of a stretch by `sentencex`, or only by stops where it would be quadratic."""
     from sentencex import get_sentence_boundaries
 
-    piece = _ENUMERATOR.sub(r" \1 ", text[start:end])  # sentencex ends no sentence that begins with "(b)"
+    piece = _ENUMERATOR.sub(r" \1 ", text[start:end])  # sentencex does not end sentences that begin with "(b)"
     if len(piece) > _LONG_WORD and max(map(len, piece.split()), default=0) > _LONG_WORD:
         yield from (match.end() for match in _SENTENCE_END.finditer(text, start, end))
     else:
@@ -140,16 +141,16 @@ def _found(text: str, start: int, end: int) -> Iterator[int]:
             if others is not None and sentence["start_index"] not in others:
                 continue
             place = start + sentence["start_index"]
-            place -= text[place - 1] == "("  # the bracket that was taken from "(b)" for sentencex belongs to it
+            place -= text[place - 1] == "("  # include the bracket of "(b)", which was hidden from sentencex
             if not (text[place - _BEFORE_STOP : place - _BEFORE_STOP + 1].isdigit() and _is_number(text, last, place)):
                 yield place
             last = place
 
 
 def _starts_in(language: str, piece: str) -> set[int] | None:
-    """Return where sentences begin by the rules of a language; None if it adds none to those of English.
+    """Return where sentences begin by the rules of a language; None if it has no rules besides those of English.
 
-    English ends a sentence within "am 3. Oktober", and French within "M. Dupont": both have to see an end.
+    English rules end a sentence within "am 3. Oktober", and French rules within "M. Dupont", so both must agree.
     """
     if language not in _WITH_RULES:
         return None
@@ -159,7 +160,7 @@ def _starts_in(language: str, piece: str) -> set[int] | None:
 
 
 def _is_number(text: str, start: int, end: int) -> bool:
-    """Return whether the last line of a stretch is the number of a list item ("2. "), which stays with what follows."""
+    """Return whether the last line of a stretch is just the number of a list item ("2. "), which is no sentence."""
     line = text[text.rfind("\n", start, end - 1) + 1 or start : end]
     return len(line) <= _LONGEST_NUMBER and _NUMBER.fullmatch(line) is not None
 
@@ -180,5 +181,5 @@ def _marks(text: str, start: int, end: int) -> Iterator[int]:
 def _ends_stretch(text: str, last: int, place: int) -> bool:
     if not _LEAST <= place - last <= _SLICE:
         return place - last > _SLICE
-    # The text after a stop decides, not its number: inserting a stop moves only the stretches around it.
+    # The text after a stop decides, not the count of stops, so inserting a stop moves only the stretches around it.
     return crc32(text[place : place + _SNIPPET].encode("utf-8", "surrogatepass")) % _STOPS == 0

@@ -1,1 +1,1 @@
-"""Vectors: the only importers of LanceDB, its versions behind a fence, and small tables held in memory."""
+"""Vectors: the vector index in LanceDB, safe writes to its versions, and small tables kept in memory."""

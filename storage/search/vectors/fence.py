@@ -1,4 +1,4 @@
-"""Fence: write to a LanceDB table so that another writer is noticed; each call makes exactly one new version."""
+"""Fence: write to a LanceDB table such that another writer is noticed, because each call makes exactly one version."""
 
 import time
 from collections.abc import Collection, Iterable, Iterator, Sequence
@@ -14,21 +14,21 @@ from docmill.storage.failpoints import boundary
 from docmill.storage.search.encode.space import FLOAT16, FLOAT32, EmbeddingSpace
 from docmill.storage.search.vectors.index_kind import IndexKind, bits_of, by_id
 
-MAX_FRAGMENTS = 64  # files of a table; a reader opens them all, and a smaller number rewrites them more often
-MAX_SEGMENTS = 8  # of the vector index, for the same reason
-IDS_AT_ONCE = 10_000  # in one predicate, because LanceDB parses it as text
+MAX_FRAGMENTS = 64  # files of a table; a reader opens them all, and with fewer they are rewritten more often
+MAX_SEGMENTS = 8  # segments of the vector index, for the same reason
+IDS_AT_ONCE = 10_000  # ids in one predicate, because LanceDB parses it as text
 _FOR_EVER = timedelta(days=36_500)
 _MARGINS_S = (0.0, 0.1, 5.0)
 
 
 def schema(dimension: int, indexed: str = FLOAT32) -> pa.Schema:
-    """Return the columns of a vector table; its vectors are float32 unless all that is indexed is float16."""
+    """Return the columns of a vector table; vectors are float32 unless `indexed` is float16."""
     vector = pa.list_(pa.float16() if indexed == FLOAT16 else pa.float32(), dimension)
     return pa.schema([("chunk_id", pa.string()), ("document_id", pa.string()), ("vector", vector)])
 
 
 def of_other_numbers(space: EmbeddingSpace, other: EmbeddingSpace) -> bool:
-    """Return whether the tables of two spaces have vectors of different numbers, with as many in each."""
+    """Return whether the tables of two spaces differ in the number type of their vectors."""
     return (space.indexed == FLOAT16) != (other.indexed == FLOAT16)
 
 
@@ -41,7 +41,7 @@ def among(ids: Sequence[str]) -> str:
 
 
 class Writer:
-    """A LanceDB table, and the version that it must have unless another program writes to it."""
+    """A LanceDB table, and the version that it has unless another program writes to it."""
 
     def __init__(self, table: Any) -> None:
         self._table = table
@@ -56,7 +56,7 @@ class Writer:
         self.version = version
 
     def delete(self, ids: Collection[str]) -> int:
-        """Remove all rows of the given chunk ids, one or more for each; return the number of removed rows."""
+        """Remove all rows of the given chunk ids, at least one each; return the number of removed rows."""
         # A chunk that is named twice would count as missing below.
         wanted = sorted(set(ids))
         deleted = 0
@@ -72,11 +72,11 @@ class Writer:
         return deleted
 
     def add(self, batches: Iterable[pa.RecordBatch]) -> int:
-        """Append rows from a stream as one version; return their number. The rows of one chunk must be adjacent."""
+        """Append rows from a stream as one version, and return their number. The rows of a chunk must be adjacent."""
         counts = list[int]()
         failed: list[Exception] = []
         rows = _noting(_checked(batches, self._table.schema, counts), failed)
-        # A stream without rows would still make a version, which nobody needs.
+        # An empty stream would still make a version, which nobody needs.
         first = next(rows, None)
         if first is None:
             return 0
@@ -91,7 +91,7 @@ class Writer:
         return sum(counts)
 
     def compact(self) -> None:
-        """Merge the small files that many commits have left, and add new rows to the index."""
+        """Merge the small files of many commits, and add new rows to the index."""
         if self._table.stats()["fragment_stats"]["num_fragments"] > MAX_FRAGMENTS:
             # Without an age, `optimize` would prune versions, and fail if one of them has a tag.
             self._optimize(_FOR_EVER)
@@ -124,9 +124,9 @@ class Writer:
         self.version = int(self._table.version)
 
     def index(self, rows: int, kind: IndexKind) -> None:
-        """Index a large table; rebuild an index when a fifth of the rows is newer than it, or its kind is another.
+        """Index a large table; rebuild an index if a fifth of the rows is newer, or if its kind differs.
 
-        It is also rebuilt when repeated `optimize` calls have added many segments to the index.
+        It is also rebuilt when repeated `optimize` calls have added too many segments to it.
         """
         held = {entry.columns[0]: entry for entry in self._table.list_indices()}
         other = "vector" in held and bits_of(held["vector"]) != kind.bits
@@ -153,11 +153,11 @@ class Writer:
             raise StoreError(f"the vector table has {held} rows, not {rows}; repair with: docmill repair")
         tags = self._table.tags
         with boundary("lance tag"):
-            (tags.update if tag in tags.list() else tags.create)(tag, self.version)  # a dead commit left it
+            (tags.update if tag in tags.list() else tags.create)(tag, self.version)  # a commit that died may leave one
 
 
 def _noting(rows: Iterator[pa.RecordBatch], failed: list[Exception]) -> Iterator[pa.RecordBatch]:
-    """Record the exception that `rows` raises, because LanceDB reduces it to a text."""
+    """Record the exception that `rows` raises, because LanceDB only keeps its text."""
     try:
         yield from rows
     except Exception as error:

@@ -10,11 +10,11 @@ import pyarrow.compute as pc
 
 from docmill.storage.process.library_threads import one_blas_thread
 
-_ROUNDING = 1e-5  # more than the error of float32 sums of 10,000 products
+_ROUNDING = 1e-5  # larger than the error of float32 sums of 10,000 products
 
 
 class FlatIndex:
-    """Unit vectors, float32 (n, dim), and their chunk ids; the best of a chunk's vectors decides its similarity."""
+    """Unit vectors, float32 (n, dim), and their chunk ids. A chunk is as similar as the best of its vectors."""
 
     def __init__(self, table: pa.Table) -> None:
         table = table.sort_by("chunk_id").combine_chunks()  # so that the earlier row wins a tie
@@ -29,11 +29,11 @@ class FlatIndex:
     def search(
         self, vector: npt.NDArray[np.float32], k: int, allowed: Collection[str] | None = None
     ) -> list[tuple[str, float]]:
-        """Return (chunk id, cosine similarity) of the nearest `k` chunks, of the `allowed` ones if given."""
+        """Return (chunk id, cosine similarity) of the nearest `k` chunks, only among `allowed` if given."""
         chunks = np.arange(len(self._ids)) if allowed is None else self._chunks(allowed)
         if not len(chunks):
             return []
-        with one_blas_thread():  # among 16 searches at once, a second thread makes a product take six times the CPU
+        with one_blas_thread():  # with 16 parallel searches, a second thread makes a product take six times the CPU
             similar = self._vectors @ vector
         scores = np.maximum.reduceat(similar, self._starts)
         if len(chunks) > k:
@@ -44,7 +44,7 @@ class FlatIndex:
         return list(zip(self._ids.take(pa.array(chunks[best])).to_pylist(), exact[best].tolist(), strict=True))
 
     def held(self, ids: Collection[str]) -> set[str]:
-        """Return those of some chunks that have a vector."""
+        """Return the ids among `ids` of chunks that have a vector."""
         return set(self._ids.take(pa.array(self._chunks(ids))).to_pylist())
 
     def vectors_of(self, ids: Collection[str]) -> dict[str, npt.NDArray[np.float32]]:
@@ -62,7 +62,7 @@ class FlatIndex:
     ) -> npt.NDArray[np.float64]:
         """Return the cosine of each chunk, bit-equal for equal vectors, which `@` does not guarantee.
 
-        Only those of its vectors are compared again that by `similar` may be its nearest.
+        Only vectors that may be the nearest of their chunk, according to `similar`, are computed again.
         """
         counts = self._counts[chunks]
         first = np.cumsum(counts) - counts

@@ -1,6 +1,6 @@
-"""Index kind: what a search of a large table scans: few bits for each number, and then the best rows by their vectors.
+"""Index kind: how a large table is indexed. A search scans a few bits per number, then compares the best rows exactly.
 
-LanceDB makes and searches the indices. The vectors themselves stay in a column of the table.
+LanceDB builds and searches the indexes. The vectors themselves stay in a column of the table.
 Sources: IVF_RQ is RaBitQ, Gao and Long, 2024; IVF_SQ is scalar quantisation.
 """
 
@@ -11,24 +11,24 @@ from typing import Any
 from docmill.storage.search.encode.space import BINARY, INT8, PACKED, EmbeddingSpace
 
 INDEX_ROWS = 100_000
-"""Rows from which on the table has an index. Below, all vectors are compared in memory, in 5 ms at 100,000 rows."""
+"""From this many rows on, the table has an index. Below, all vectors are compared in memory: 5 ms for 100,000 rows."""
 SMALL_ROWS = 10_000
-"""The same for `int8` and `binary`, whose vectors shall not all be in memory: 123 MB if each has 3,072 numbers."""
+"""The same for `int8` and `binary`, which are chosen to save memory: 10,000 vectors of 3,072 dimensions take 123 MB."""
 
-_BITS = 4  # for each dimension: takes 3-4 times as long to build as one bit, half as long to search
+_BITS = 4  # per dimension: takes 3-4 times as long to build as one bit, but half as long to search
 _EIGHT = 8
 _REFINED = {1: (10, 800)}
 _REFINED_ELSE = (1, 200)
-"""Rows whose exact distance is computed, as a multiple of the wanted rows and as a minimum; most of a search's time.
+"""Rows whose exact distance is computed, as a multiple of the wanted rows and as a minimum, by the bits of an index.
 
-Keyed by the bits of an index. Recall@10 at 100,000 rows: one bit with 800 rows .99, with 200 .97; four bits with 200
-rows 1.0. Of 200 wanted rows, twice as many take 13 ms and as many 9.
+This takes most of the time of a search. Recall@10 at 100,000 rows: .99 for one bit with 800 rows, .97 with 200; 1.0 for
+four bits with 200 rows. For 200 wanted rows, comparing 200 takes 9 ms, and comparing 400 takes 13 ms.
 """
 
 
 @dataclass(frozen=True, slots=True)
 class IndexKind:
-    """How the vectors of a space are indexed; `bits` for each number."""
+    """How the vectors of a space are indexed: the `bits` per number, and the fewest rows to index."""
 
     bits: int
     least_rows: int
@@ -42,7 +42,7 @@ class IndexKind:
 
 
 def kind_of(space: EmbeddingSpace) -> IndexKind:
-    """Return how a table of a space is indexed; four bits, but eight where RaBitQ cannot pack the dimensions."""
+    """Return how a table of a space is indexed: usually four bits, but eight if RaBitQ cannot pack the dimensions."""
     if space.indexed == BINARY:
         return IndexKind(1, SMALL_ROWS)
     if space.indexed == INT8:
@@ -58,7 +58,7 @@ def by_id() -> Any:
 
 
 def bits_of(index: Any) -> int:
-    """Return the bits for a number of an index of vectors that exists."""
+    """Return the bits per number of an existing vector index."""
     details: Mapping[str, Any] = index.index_details
     return int(details["compression"]["num_bits"])
 

@@ -1,7 +1,7 @@
-"""Lance messages: read the protocol buffer messages in the files of LanceDB, by the numbers of their fields.
+"""Lance messages: read the protocol buffer messages in LanceDB's files by field number.
 
-Layout and fields: https://lance.org/format/table (protos/table.proto). A manifest is a message, too; the last 16 bytes
-of its file say where it starts.
+Layout and fields: https://lance.org/format/table (protos/table.proto). A manifest is such a message, too; the last 16
+bytes of its file say where it starts.
 """
 
 import struct
@@ -16,7 +16,7 @@ _LENGTH = struct.Struct("<I")  # precedes each message
 _NEWEST = (1 << 64) - 1
 """LanceDB names a manifest by this number minus its version, so that a listing begins with the newest version."""
 
-_INDEX_SECTION, _INDICES = 6, 1  # fields of a manifest, and of what it names there
+_INDEX_SECTION, _INDICES = 6, 1  # fields of a manifest, and of the index section
 
 # Wire types, and the bits of a key and of a byte of a number: https://protobuf.dev/programming-guides/encoding
 _NUMBER, _EIGHT_BYTES, _TEXT, _FOUR_BYTES = 0, 1, 2, 5
@@ -26,7 +26,7 @@ _VALUE_BITS, _VALUE_MASK, _MORE = 7, 0x7F, 0x80
 
 
 def manifest_path(table: Path, version: int) -> Path:
-    """Return where the manifest of a version of the table in the folder `table` is."""
+    """Return the path of the manifest of a version of the table in the folder `table`."""
     return table / "_versions" / f"{_NEWEST - version:020}.manifest"
 
 

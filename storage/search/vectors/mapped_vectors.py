@@ -1,8 +1,8 @@
-"""Mapped vectors: the vectors of single rows from the files of a LanceDB table, and their distances as LanceDB does.
+"""Mapped vectors: read vectors of single rows from memory-mapped LanceDB files, and compute distances as LanceDB does.
 
-LanceDB reads each row by itself, which takes half of a search. Its files have the vectors of a page one after the
-other, so that a row can be read from a mapped file, in memory that belongs to the page cache.
-Layout: https://lance.org/format/file (protos/file2.proto). What is read so is compared with LanceDB before it is used.
+LanceDB reads each row by itself, which takes half of the time of a search. In its files, the vectors of a page follow
+each other, so that a row can be read from a mapped file, whose memory belongs to the page cache.
+Layout: https://lance.org/format/file (protos/file2.proto). A sample is compared with LanceDB before this is used.
 """
 
 import mmap
@@ -34,21 +34,21 @@ _COLUMN = struct.Struct("<QQ")  # offset and size of the message of a column
 _FRAGMENTS, _FRAGMENT_ID, _FILES, _PATH = 2, 1, 2, 1
 _PAGES, _OFFSETS, _SIZES, _ROWS = 2, 1, 2, 3
 _INDEX_NAME, _INDEXED = 3, 5
-_FRAGMENT_BITS = 32  # of a row's number, above its place in the fragment
+_FRAGMENT_BITS = 32  # the upper bits of a row's number are its fragment, the lower 32 its place in the fragment
 _PLACE_MASK = np.uint64((1 << _FRAGMENT_BITS) - 1)
-_SET_COOKIE = 12346  # of a Roaring bitmap without runs: https://github.com/RoaringBitmap/RoaringFormatSpec
-_SET_HEAD, _MOST_LISTED = 8, 4096  # bytes before the containers; numbers of a container that is a list
+_SET_COOKIE = 12346  # marks a Roaring bitmap without runs: https://github.com/RoaringBitmap/RoaringFormatSpec
+_SET_HEAD, _MOST_LISTED = 8, 4096  # bytes before the containers; the most numbers of a container that is a list
 _LANES = 16
-"""Sums that LanceDB keeps side by side in a product of two vectors. With another number, or with products that are not
-rounded before they are added, the last bits of scores change."""
+"""The number of partial sums in LanceDB's dot product. With another number, or if products are not rounded before they
+are added, the last bits of scores change."""
 _NUMBER_BYTES = 4
-_ROUNDING = 1e-5  # more than the error of float32 sums of 10,000 products
+_ROUNDING = 1e-5  # larger than the error of float32 sums of 10,000 products
 UNREADABLE = (StoreError, OSError, struct.error, IndexError, ValueError, UnicodeDecodeError)
-"""What reading files raises that are laid out in another way."""
+"""The errors that files with another layout cause."""
 
 
 class _VectorPage(NamedTuple):
-    """The rows of a page: the place of the first in its fragment, their number, and the byte at which they begin."""
+    """The rows of a page: the place of the first row in its fragment, their number, and the byte where they begin."""
 
     first: int
     rows: int
@@ -56,10 +56,10 @@ class _VectorPage(NamedTuple):
 
 
 class MappedVectors:
-    """The vectors of one version of a table, float32 of `dimension` numbers, by LanceDB's numbers of the rows.
+    """The vectors of one version of a table, float32 with `dimension` numbers, by LanceDB's row numbers.
 
-    `numbers` are those of all rows, ascending, `samples` a row of each page, and `unindexed` the rows that the index
-    lacks. Raises one of `UNREADABLE` if the files are laid out in another way.
+    `numbers` are the ascending numbers of all rows, `samples` has a row of each page, and `unindexed` the rows that the
+    index lacks. Raises one of `UNREADABLE` if the files have another layout.
     """
 
     def __init__(self, table: Path, version: int, index: str, dimension: int, numbers: RowNumbers) -> None:
@@ -80,14 +80,14 @@ class MappedVectors:
         return found
 
     def nearest(self, vector: Floats, candidates: RowNumbers, k: int) -> tuple[RowNumbers, Floats]:
-        """Return the nearest `k` of the candidates and of the rows that are not in the index, and their distances."""
+        """Return the nearest `k` among the candidates and the rows that are not in the index, and their distances."""
         numbers = np.concatenate([candidates, self._nearest_unindexed(vector, k)])
         found = distances(vector, self.at(numbers))
         best = np.argsort(found, kind="stable")[:k]
         return numbers[best], found[best]
 
     def _nearest_unindexed(self, vector: Floats, k: int) -> RowNumbers:
-        """Return the nearest `k` of the rows that are not in the index, and those that rounding may put among them."""
+        """Return the nearest `k` rows that are not in the index, and all rows within rounding of them."""
         if len(self.unindexed) <= k:
             return self.unindexed
         similar = np.empty(len(self.unindexed), np.float32)
@@ -100,7 +100,7 @@ class MappedVectors:
 
 
 class _Fragment:
-    """The vectors of a file, which is mapped."""
+    """The vectors of one memory-mapped file."""
 
     def __init__(self, path: Path, dimension: int) -> None:
         with path.open("rb") as file:
@@ -108,7 +108,7 @@ class _Fragment:
         self.pages = list(_pages(data, dimension))
         self._numbers = np.frombuffer(data, np.float32, len(data) // _NUMBER_BYTES)
         self._dimension = dimension
-        # Overlapping rows, one from each number on, so that vectors of several pages are taken in one step.
+        # Overlapping rows, one starting at each number, so that vectors of several pages are taken in one step.
         self._rows = np.lib.stride_tricks.as_strided(
             self._numbers,
             (len(self._numbers) - dimension + 1, dimension),
@@ -125,7 +125,7 @@ class _Fragment:
         return found
 
     def products(self, vector: Floats) -> Floats:
-        """Return the products of all vectors and one, by their places, in any order of addition."""
+        """Return the dot products of all vectors with one, by place; sums may be added in any order."""
         size = self._dimension
         spans = ((start, page.rows) for start, page in zip(self._starts, self.pages, strict=True))
         return np.concatenate(
@@ -134,7 +134,7 @@ class _Fragment:
 
 
 def distances(vector: Floats, rows: Floats) -> Floats:
-    """Return 1 - the product of a vector and each row, added in the order in which LanceDB adds."""
+    """Return 1 - the dot product of a vector with each row, summed in the same order as in LanceDB."""
     whole = len(vector) // _LANES * _LANES
     products = rows * vector
     lanes = np.add.reduce(products[:, :whole].reshape(len(rows), -1, _LANES), axis=1)
@@ -148,7 +148,7 @@ def distances(vector: Floats, rows: Floats) -> Floats:
 
 
 def _by_fragment(numbers: RowNumbers) -> Iterator[tuple[int, npt.NDArray[np.bool_], npt.NDArray[np.int64]]]:
-    """Yield each fragment, which of some rows it has, and the places of these."""
+    """Yield each fragment with a mask of its rows among `numbers`, and their places in it."""
     owners, places = numbers >> np.uint64(_FRAGMENT_BITS), (numbers & _PLACE_MASK).astype(np.int64)
     for owner in np.unique(owners).tolist():
         here = owners == owner
@@ -157,13 +157,13 @@ def _by_fragment(numbers: RowNumbers) -> Iterator[tuple[int, npt.NDArray[np.bool
 
 def _fragments(table: Path, manifest: bytes, dimension: int) -> Iterator[tuple[int, _Fragment]]:
     for fragment in texts_in(manifest, _FRAGMENTS):
-        (file,) = texts_in(fragment, _FILES)  # a second one has columns that were added later
+        (file,) = texts_in(fragment, _FILES)  # a second file would have columns that were added later
         (name,) = texts_in(file, _PATH)
         yield number_in(fragment, _FRAGMENT_ID), _Fragment(table / "data" / name.decode(), dimension)
 
 
 def _pages(data: Any, dimension: int) -> Iterator[_VectorPage]:
-    """Yield the pages of the last column, in which the vectors of each page are one piece, uncompressed."""
+    """Yield the pages of the last column; the vectors of each page are one uncompressed piece."""
     _, table, _, _, columns, _, _, magic = _FOOTER.unpack_from(data, len(data) - _FOOTER.size)
     if magic != MAGIC:
         raise StoreError("not a file of LanceDB")

@@ -1,7 +1,7 @@
 """Vectors: the vector index, one LanceDB table for each embedding space.
 
 Every write makes a version of the table. A snapshot names one version, and a tag keeps it. The next write first reverts
-versions that other programs made later. Tables and packs are the data: a lost vector table can be rebuilt from them.
+any later versions, which no snapshot names. A lost vector table can be rebuilt from the Parquet tables and packs.
 """
 
 import errno
@@ -29,23 +29,23 @@ from docmill.storage.search.vectors.index_kind import bits_of, kind_of, refined
 from docmill.storage.search.vectors.mapped_vectors import UNREADABLE, MappedVectors
 
 FOLDER = "vectors"
-_SELECTED_SHARE = 20  # below a twentieth of the rows, select them by id: 1,000 of 100,000 take 11 ms of CPU
+_SELECTED_SHARE = 20  # up to a twentieth of the rows are selected by id: 1,000 of 100,000 take 11 ms of CPU
 _TIE_MARGIN = 8  # extra hits to fetch, so that up to 8 ties with the last hit need no second search
-_FIRST_FETCH = 1.5  # times the rows expected for k hits of a filter; a smaller one needs a second fetch more often
-_NEXT_FETCH = 4  # times the rows of the previous fetch; fewer fetches read more unneeded rows
-_PROBES = 40  # partitions of 8,192 rows; with 20 recall@10 at 1,000,000 rows is .01 lower
+_FIRST_FETCH = 1.5  # times the rows expected for k hits of a filter; with less, a second fetch is needed more often
+_NEXT_FETCH = 4  # times the rows of the previous fetch; with more, fewer fetches read more unneeded rows
+_PROBES = 40  # partitions of 8,192 rows; with 20, recall@10 at 1,000,000 rows is .01 lower
 _IDS_AFTER, _MOST_IDS = 16, 1 << 20
-"""Searches after which the ids of all rows are kept, and up to how many rows, which take 44 bytes each. LanceDB takes
+"""After how many searches the ids of all rows are cached, and for up to how many rows, at 44 bytes each. LanceDB takes
 2 ms of CPU to look up the ids of one search, and 20 ms to read those of 100,000 rows."""
 _MOST_UNINDEXED = 1 << 14
-"""Rows that are not in the index and are compared here: so many take as long as LanceDB takes to read 200 rows."""
+"""Unindexed rows that are compared here at most: this takes as long as LanceDB takes to read 200 rows."""
 
 _SOURCE_PLACES = re.compile(r"(?:, \S+\.rs:\d+:\d+)+$")  # LanceDB names the lines of Rust that an error came through
 
 
 @dataclass(frozen=True, slots=True)
 class VectorState:
-    """The version of a table that a snapshot names; a chunk with parts has several of its `rows`."""
+    """The version of a table that a snapshot names; a chunk with parts has several rows."""
 
     table: str
     version: int
@@ -78,7 +78,7 @@ def update(
 def _take_back(table: Any, state: VectorState) -> None:
     """Revert everything that was written after a state."""
     if table.version != state.version:
-        # A writer that died after LanceDB's step and before the snapshot has left versions that no snapshot names.
+        # A writer that died between LanceDB's write and the snapshot leaves versions that no snapshot names.
         table.checkout(state.version)
         with boundary("lance restore"):
             table.restore()
@@ -93,9 +93,9 @@ def rebuild(root: Path, space: EmbeddingSpace, added: Iterable[pa.RecordBatch], 
 
 
 def clean(root: Path, state: VectorState, space: EmbeddingSpace, kept: Mapping[str, int], tag: str) -> VectorState:
-    """Return the state in a table of few files; remove the versions before the oldest of `kept`, versions by tag.
+    """Rewrite a state to few files; remove the versions before the oldest in `kept`, which are versions by tag.
 
-    It deletes other tags first, because LanceDB keeps all versions after the oldest tagged one.
+    Other tags are deleted first, because LanceDB keeps all versions after the oldest tagged one.
     """
     with _explained(root):
         table = _open(root, state)
@@ -107,7 +107,7 @@ def clean(root: Path, state: VectorState, space: EmbeddingSpace, kept: Mapping[s
 
 
 def prune(root: Path, state: VectorState, kept: Mapping[str, int]) -> None:
-    """Remove the versions before the oldest of `kept`, versions by tag, and leave the state unchanged."""
+    """Remove the versions before the oldest in `kept`, which are versions by tag; the state stays unchanged."""
     with _explained(root):
         table = _open(root, state)
         _untag(table, kept)
@@ -156,7 +156,7 @@ def _finish(table: Any, writer: Writer, rows: int, space: EmbeddingSpace, tag: s
 
 
 class VectorIndex:
-    """A reader of one state; later writes do not affect it. With `only`, it shows no chunks but these."""
+    """A reader of one state; later writes do not affect it. With `only`, it shows only these chunks."""
 
     def __init__(
         self, root: Path, state: VectorState, space: EmbeddingSpace, only: frozenset[str] | None = None
@@ -176,7 +176,7 @@ class VectorIndex:
             self._index = max((str(index.name) for index in indices), default="")
             self._unindexed = max((int(index.num_unindexed_rows) for index in indices), default=0)
             self._refined = refined(min(map(bits_of, indices), default=0))
-            # A table that another program has changed must not answer as if it were whole.
+            # A table that another program has changed must not answer as if it were complete.
             held = self._table.count_rows()
         if held != state.rows:
             raise StoreError(f"version {state.version} of {state.table} has {held} rows, not {state.rows}")
@@ -186,8 +186,8 @@ class VectorIndex:
     ) -> list[tuple[str, float]]:
         """Return (chunk id, cosine similarity) of the `k` chunks nearest to a unit vector; equal scores by id.
 
-        The best of a chunk's vectors decides its similarity. With `allowed`, only these chunks are ranked, and exactly,
-        because an index with a filter misses rows.
+        A chunk is as similar as the best of its vectors. With `allowed`, only these chunks are ranked, without the
+        index, which misses rows if there is a filter.
         """
         if vector.shape != (self._dimension,):
             raise QueryError(f"the query vector has shape {vector.shape}, the store's are ({self._dimension},)")
@@ -208,7 +208,7 @@ class VectorIndex:
     def _nearest(
         self, vector: npt.NDArray[np.float32], k: int, wanted: frozenset[str] | None = None, where: str = ""
     ) -> list[tuple[str, float]]:
-        """Fetch more rows until the k-th hit is above everything not fetched, which also settles ties."""
+        """Fetch more rows until the k-th hit is above everything that was not fetched, so that ties are complete."""
         limit = int(k * self._each * (1.0 if wanted is None else self._fetched_for(wanted))) + _TIE_MARGIN
         exact = bool(where) or wanted is not None
         while True:
@@ -216,10 +216,10 @@ class VectorIndex:
             best: dict[str, float] = {}
             for key, score in fetched:
                 best.setdefault(key, score)
-            # Learned for the next search: chunks with parts take several rows of every fetch.
+            # Remembered for the next search: chunks with parts take several rows of every fetch.
             self._each = max(self._each, len(fetched) / max(1, len(best)))
             hits = [hit for hit in best.items() if wanted is None or hit[0] in wanted]
-            # Strictly above: a chunk that ties with the last row fetched may have equals that were not.
+            # Strictly above: there may be more ties with the last row fetched that were not fetched.
             if len(fetched) < limit or (len(hits) >= k and hits[k - 1][1] > fetched[-1][1]):
                 return hits[:k]
             limit *= _NEXT_FETCH
@@ -231,7 +231,7 @@ class VectorIndex:
     def _fetch(self, vector: npt.NDArray[np.float32], limit: int, where: str, exact: bool) -> list[tuple[str, float]]:
         self._fetches += 1
         known = self._ids_by_row if self._fetches > _IDS_AFTER and self._rows <= _MOST_IDS else None
-        # `Table.search` would ask for the schema of the table, to look for the column.
+        # Not `Table.search`, which would read the schema of the table to look for the column.
         query = _lancedb().query.LanceVectorQueryBuilder(self._table, vector, "vector").distance_type("dot")
         query = query.select(["_distance"] if known else ["chunk_id", "_distance"]).with_row_id(known is not None)
         times, rows = self._refined
@@ -242,7 +242,7 @@ class VectorIndex:
         else:
             query = query.limit(limit)
             query = query.bypass_vector_index() if exact else query.nprobes(_PROBES).refine_factor(times)
-        # `to_arrow` would ask twice for the schema of the table, which takes a twentieth of a hybrid search.
+        # Not `to_arrow`, which would read the schema twice, and that takes a twentieth of a hybrid search.
         found = (query.where(where, prefilter=True) if where else query).to_batches().read_all()
         distances = found.column("_distance").to_numpy()
         if known is None:
@@ -254,7 +254,7 @@ class VectorIndex:
 
     @computed_once
     def _mapped(self) -> MappedVectors | None:
-        """The vectors of the table without LanceDB; None where its files are not as `MappedVectors` reads them."""
+        """The vectors of the table read without LanceDB; None if `MappedVectors` cannot read its files."""
         with suppress(*UNREADABLE):
             folder, numbers = self._root / FOLDER / f"{self._table.name}.lance", self._ids_by_row.numbers
             mapped = MappedVectors(folder, int(self._table.version), self._index, self._dimension, numbers)
@@ -271,7 +271,7 @@ class VectorIndex:
         return _IdsByRow(self._table.search().select(["chunk_id"]).with_row_id(True).limit(self._rows).to_arrow())
 
     def held(self, ids: Collection[str]) -> set[str]:
-        """Return those of some chunks that have a vector."""
+        """Return the ids among `ids` of chunks that have a vector."""
         if not self._rows or not ids:
             return set()
         ids = ids if self._only is None else self._only.intersection(ids)
@@ -282,7 +282,7 @@ class VectorIndex:
             return set(query.to_arrow().column("chunk_id").to_pylist())
 
     def vectors_of(self, ids: Collection[str]) -> dict[str, npt.NDArray[np.float32]]:
-        """Return the vectors of chunks, (n, dim), a chunk's in the order of its parts; others are left out."""
+        """Return the vectors of chunks, (n, dim) in the order of their parts; chunks without vectors are left out."""
         if not self._rows or not ids:
             return {}
         with _explained(self._root):
@@ -291,11 +291,11 @@ class VectorIndex:
         return FlatIndex(self.rows_of(ids)).vectors_of(ids)
 
     def rows_of(self, ids: Collection[str]) -> pa.Table:
-        """Return chunk_id and vector of some chunks; the rows of each are side by side, in the order of its parts."""
+        """Return chunk_id and vector of some chunks; the rows of each are adjacent, in the order of its parts."""
         wanted = sorted(set(ids))
         with _explained(self._root):
             found = [self._selected(wanted[i : i + IDS_AT_ONCE]) for i in range(0, len(wanted), IDS_AT_ONCE)]
-        # The parts of a chunk were written side by side, and no rewrite of the table changes the order of its rows.
+        # The parts of a chunk were written next to each other, and rewriting the table does not change their order.
         return pa.concat_tables(found).sort_by("_rowid").select(["chunk_id", "vector"])
 
     def _selected(self, ids: Sequence[str]) -> pa.Table:
@@ -303,7 +303,7 @@ class VectorIndex:
         return query.with_row_id(True).limit(max(1, self._rows)).to_arrow()
 
     def version_of(self, tag: str) -> int | None:
-        """Return the version that a tag keeps, or None without such a tag."""
+        """Return the version that a tag keeps, or None if there is no such tag."""
         with _explained(self._root):
             held = self._table.tags.list().get(tag)
         return int(held["version"]) if held else None
@@ -312,7 +312,7 @@ class VectorIndex:
         """Return chunk_id, document_id and vector of all rows, in no order."""
         columns = ["chunk_id", "document_id", "vector"]
         with _explained(self._root):
-            # By a search without a vector, which reads the version that was checked out.
+            # A search without a vector reads the version that was checked out.
             return self._table.search().select(columns).limit(max(1, self._rows)).to_arrow().select(columns)
 
     def chunk_ids(self) -> pa.Array:
@@ -323,12 +323,12 @@ class VectorIndex:
 
 
 class _IdsByRow:
-    """The chunk ids of all rows of one version of a table, by LanceDB's number of the row."""
+    """The chunk ids of all rows of one version of a table, by LanceDB's row number."""
 
     def __init__(self, table: pa.Table) -> None:
         ordered = table.sort_by("_rowid").combine_chunks()
         self.numbers = ordered.column("_rowid").to_numpy()
-        self._whole = len(ordered) > 0 and int(self.numbers[-1]) == len(ordered) - 1  # each number is a place
+        self._whole = len(ordered) > 0 and int(self.numbers[-1]) == len(ordered) - 1  # each number is its own place
         self._ids = ordered.column("chunk_id").combine_chunks()
 
     def of(self, numbers: npt.NDArray[np.uint64]) -> list[str]:
@@ -339,7 +339,7 @@ class _IdsByRow:
 
 
 def _ranked(ids: list[str], distances: npt.NDArray[np.float32]) -> list[tuple[str, float]]:
-    """Return ids with their cosines, the nearest first, and those of one distance by id."""
+    """Return ids with their cosines, the nearest first; equal distances are ordered by id."""
     nearest = sorted(zip(distances.tolist(), ids, strict=True))
     return [(key, 1.0 - distance) for distance, key in nearest]
 
@@ -358,13 +358,13 @@ def _tables(root: Path) -> list[str]:
 
 
 def load_ahead() -> None:
-    """Import LanceDB in a thread, while other work waits for files or for workers: a commit then need not do it."""
-    # No daemon: a process that ends while a library is being imported may crash.
+    """Import LanceDB in a thread while other work waits for files or workers, so that a commit need not wait for it."""
+    # Not a daemon thread: a process that ends while a library is being imported may crash.
     Thread(target=_lancedb, name="docmill-lancedb").start()
 
 
 def _lancedb() -> Any:
-    # Before the import: its remarks would stand among the lines of a command.
+    # Before the import, because its log messages would appear in the output of a command.
     os.environ.setdefault("LANCEDB_LOG", "error")
     return import_lancedb()
 

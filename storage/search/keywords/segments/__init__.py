@@ -1,1 +1,1 @@
-"""Segments: how immutable files of postings are built, merged and marked with tombstones."""
+"""Segments: build immutable files of postings, merge them, and mark removed chunks with tombstones."""

@@ -1,6 +1,6 @@
-"""Arrays: named arrays of different lengths in one Arrow file, as one row with one list column for each array.
+"""Arrays: store named arrays of different lengths in one Arrow file, as one row with one list column for each array.
 
-Files are uncompressed, so reading maps them into memory and copies nothing.
+Files are uncompressed, so they can be mapped into memory without copying.
 """
 
 from collections.abc import Iterable, Mapping
@@ -28,7 +28,7 @@ def write_arrays(root: Path, suffix: str, arrays: Arrays) -> FileRef:
 
 
 def map_arrays(root: Path, arrays: Arrays) -> dict[str, Any]:
-    """Return arrays, memory-mapped from a file that is unlinked at once, so that the system can page them out."""
+    """Return the arrays memory-mapped from a file that is unlinked at once, so that the system can page them out."""
     with temporary(root / FOLDER) as draft:
         with boundary(f"spill {FOLDER}"):
             _write(draft, arrays)

@@ -19,10 +19,10 @@ from docmill.storage.search.keywords.segments.postings import Postings, make_pos
 from docmill.storage.search.keywords.segments.side_postings import Counts, Int32, Int64, SideEntries
 
 TOKENS_PER_SEGMENT = 1 << 23
-"""Tokens after which a segment is closed, which bounds the memory of the build. A smaller number leaves small segments,
-which are rewritten when they merge."""
-_TOKENS_AT_ONCE = 1 << 19  # counting takes 30 bytes for each; the postings wait on disk and are merged
-_BATCH_CHUNKS = 2048  # chunks in one batch, in which Python analyses each distinct word once
+"""Tokens after which a segment is closed, which bounds the memory of the build. With fewer, segments are small and are
+rewritten when they merge."""
+_TOKENS_AT_ONCE = 1 << 19  # counting takes 30 bytes for each; then the postings are spilled to disk and merged later
+_BATCH_CHUNKS = 2048  # chunks in one batch, in which each distinct word is analysed once
 _PATH = FIELDS.index("path")
 _CACHED_WORDS = 1 << 18  # words whose terms are cached during a build; common words come first
 
@@ -51,7 +51,7 @@ class _Numbers(dict[str, tuple[int, ...]]):
 
 
 class _WordNumbers(dict[str, _Numbers]):
-    """The numbers of the terms of words, by language; all share the `terms`. `default` is that of texts in doubt."""
+    """The numbers of the terms of words, by language; all share `terms`. `default` is the default language."""
 
     def __init__(self, default: str) -> None:
         super().__init__()
@@ -64,7 +64,7 @@ class _WordNumbers(dict[str, _Numbers]):
 
 
 class _PostingsDraft:
-    """Chunks before they become postings: the numbers of their terms, and the count of terms of each field."""
+    """Chunks that have not become postings yet: the numbers of their terms, and the count of terms of each field."""
 
     def __init__(self, vocabulary: _WordNumbers) -> None:
         self._vocabulary = vocabulary
@@ -90,9 +90,9 @@ class _PostingsDraft:
         self.size += int(ends[-1])
 
     def _numbered(self, words: pa.DictionaryArray, offsets: Int64) -> tuple[list[tuple[int, ...]], Int64]:
-        """Return the terms of the words of a batch, each in the language of its chunk, and each word's place there.
+        """Return the terms of the distinct words of a batch, in the languages of their chunks, and each word's place.
 
-        `offsets` are the ends of the fields of all chunks. The path of a document has no say in a chunk's language.
+        `offsets` are the ends of the fields of all chunks. The path of a document does not affect a chunk's language.
         """
         known, at = words.dictionary.to_pylist(), words.indices.to_numpy()
         ballots = np.fromiter(map(ballot, known), np.int64, len(known))
@@ -135,7 +135,7 @@ class _PostingsDraft:
 def _counted(terms: Int32, lengths: Int64) -> tuple[Int64, Int32, Counts]:
     """Return starts, places and counts: how often each term occurs at each place, by term and then by place.
 
-    `terms` are the tokens of all places, one place after the other; a place has as many as `lengths` says.
+    `terms` are the tokens of all places, one place after the other; `lengths` are the numbers of tokens of the places.
     """
     pairs = np.repeat(np.arange(len(lengths)), lengths)
     pairs += terms.astype(np.int64) * len(lengths)
@@ -161,20 +161,20 @@ def _by_chunk(starts: Int64, places: Int32, counts: Counts) -> tuple[Int64, Int3
 
 
 def language_of(chunk: ChunkFields, default: str) -> str:
-    """Return the language in which a chunk is analysed; `default` in doubt."""
+    """Return the language in which a chunk is analysed; `default` if it is unclear."""
     return detect("\n".join(chunk[:_PATH]), (default, *DETECTED)) or default
 
 
 def build(root: Path, added: Iterable[tuple[str, str | ChunkFields]], language: str) -> Iterator[Built]:
     """Yield postings of (chunk id, fields) pairs, each of a bounded number of tokens.
 
-    A chunk is analysed in the language that its own words tell, so that it has the same terms whatever is beside
-    it; in doubt in the first of `language`.
+    A chunk is analysed in the language of its own words, so that its terms do not depend on the chunks around it; if
+    that is unclear, in the first language of `language`.
     """
     default, stream = languages_in(language)[0], iter(added)
     vocabulary, done, languages, size = _WordNumbers(default), list[Postings](), set[str](), 0
     draft = _PostingsDraft(vocabulary)
-    # By id, so that a commit of one batch and a repair write the same file: older snapshots find theirs again.
+    # Sorted by id, so that a commit of one batch and a repair write the same file, which older snapshots name.
     while batch := sorted(islice(stream, _BATCH_CHUNKS), key=itemgetter(0)):
         draft.add(*zip(*batch, strict=True))
         if draft.size >= _TOKENS_AT_ONCE:

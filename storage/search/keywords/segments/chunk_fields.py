@@ -1,4 +1,4 @@
-"""Chunk fields: the texts of a chunk that the keyword index counts apart, each with its own weight and length."""
+"""Chunk fields: the texts of a chunk that the keyword index counts separately, each with its own weight and length."""
 
 from typing import NamedTuple
 
@@ -6,8 +6,8 @@ from typing import NamedTuple
 class ChunkFields(NamedTuple):
     """The texts of one chunk by field; a field without words is empty.
 
-    `context` has what neither the title nor the headings say. `path` is the uri of the document.
-    Neither it nor the `phrasings` have a say in the language of the chunk.
+    `context` leaves out the title and the headings. `path` is the uri of the document. `path` and `phrasings` do not
+    affect the detected language of the chunk.
     """
 
     text: str
@@ -21,7 +21,8 @@ class ChunkFields(NamedTuple):
 FIELDS = ChunkFields._fields
 """The names of the fields in the order of their numbers; field 0, the text, has most of the words."""
 SIDE_FIELDS = len(FIELDS) - 1
-"""Number of the fields besides the text. Few terms of a chunk occur in them, so their frequencies are stored apart."""
+"""The number of fields besides the text. Few terms of a chunk occur in them, so their frequencies are stored
+separately."""
 
 
 def fields_of(chunk: str | ChunkFields) -> ChunkFields:

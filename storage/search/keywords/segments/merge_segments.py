@@ -1,4 +1,4 @@
-"""Merge segments: decide when several segments become one, and write that one without dead rows."""
+"""Merge segments: decide which segments to merge, and write the merged segment without dead rows."""
 
 from collections.abc import Iterable, Sequence
 
@@ -12,19 +12,19 @@ from docmill.storage.search.keywords.segments.postings import Postings, make_pos
 from docmill.storage.search.keywords.segments.side_postings import Int32, Int64, SideEntries, join_entries
 
 MOST_SEGMENTS = 8
-"""Small segments that may exist side by side. A query reads every one of them; a smaller number rewrites
-postings more often."""
+"""The most small segments of an index. A query reads every one of them; with a smaller number, postings are rewritten
+more often."""
 MOST_BEHIND = 2 * MOST_SEGMENTS
-"""Small segments above which a commit merges by itself instead of leaving that to the time after it. So many come
-about only if several writers in a row die between their commit and the merge that follows it."""
+"""With more small segments than this, a commit merges them itself instead of leaving it until after the commit. There
+are so many only if several writers in a row die between their commit and the merge that follows it."""
 MOST_DEAD = 0.2
-"""Share of dead rows above which a segment is rewritten. Searches read the postings of dead rows and drop them; a
-smaller share rewrites a large segment after few deletions."""
+"""Share of dead rows above which a segment is rewritten. Searches read the postings of dead rows and drop them; with a
+smaller share, a large segment is rewritten after few deletions."""
 FULL_POSTINGS = 1 << 22
 """Postings of a full segment, which no longer merges; this bounds the memory and the time of one merge."""
 _GROWTH = 3
 """A segment merges with all smaller ones if it is at most this many times as large as they are together. A smaller
-factor leaves more segments; a larger one rewrites a big segment to merge a few small ones."""
+factor leaves more segments; with a larger one, a big segment is rewritten to merge a few small ones."""
 
 _NUMBERS = range(len(FIELDS))
 
@@ -32,9 +32,10 @@ _NUMBERS = range(len(FIELDS))
 def choose(sizes: Sequence[tuple[int, int, int]], to_come: int = 0) -> list[list[int]]:
     """Return the groups of segments to merge, or to rewrite alone, from (rows, dead rows, postings) of each.
 
-    If there are more than MOST_SEGMENTS small segments, with `to_come` more of them, they merge from the smallest up to
-    one that is _GROWTH times as large as they are together, so a posting is rewritten a logarithmic number of times,
-    and on until there are few enough. A full segment is rewritten only when more than MOST_DEAD of its rows are dead.
+    If there are more than MOST_SEGMENTS small segments, counting `to_come` more, they are merged from the smallest on.
+    A merge stops before a segment that is more than _GROWTH times as large as the smaller ones together, so a posting
+    is rewritten a logarithmic number of times, but not before there are few enough segments. A full segment is
+    rewritten only when more than MOST_DEAD of its rows are dead.
     """
     postings = [size[2] for size in sizes]
     group = _small_ones(postings, to_come)
@@ -60,12 +61,12 @@ def _small_ones(postings: Sequence[int], to_come: int) -> list[int]:
 
 
 def _fits(size: int, total: int, few: bool) -> bool:
-    """Return whether a segment may join others of `total` postings; `few` says that it need not join them."""
+    """Return whether a segment may join others of `total` postings; `few` says that there are few enough already."""
     return (size <= _GROWTH * total or not few) and total + size <= 2 * FULL_POSTINGS
 
 
 def merge(parts: Iterable[tuple[Postings, Int32]]) -> Postings:
-    """Return one segment of the living chunks of (postings, dead rows) pairs, in order.
+    """Return one segment with the live chunks of (postings, dead rows) pairs, in order.
 
     Pass a lazy iterable to free each input as soon as it is copied.
     """
@@ -80,10 +81,10 @@ def merge(parts: Iterable[tuple[Postings, Int32]]) -> Postings:
     frequencies = np.empty(starts[-1], np.result_type(*(part[3] for part in trimmed)))
     ids = pa.concat_arrays([part[4] for part in trimmed])
     lengths, sides = np.concatenate([part[5] for part in trimmed], axis=1), list[SideEntries]()
-    # free[t] is the next free place among the postings of term t: the parts fill them one after the other.
+    # free[t] is the next free place among the postings of term t, which the parts fill one after the other.
     free, base = starts[:-1].copy(), 0
     while trimmed:
-        # Taken off the list, so that each part's memory is free as soon as it is copied.
+        # Removed from the list, so that each part's memory is freed as soon as it is copied.
         place, (_, own, own_rows, own_frequencies, _, own_lengths, side) = places.pop(0), trimmed.pop(0)
         goal = np.repeat(free[place] - own[:-1], np.diff(own)) + np.arange(len(own_rows))
         rows[goal] = own_rows + np.int32(base)
@@ -98,7 +99,7 @@ _Trimmed = tuple[pa.StringArray, Int64, Int32, "npt.NDArray[np.unsignedinteger]"
 
 
 def _trim(postings: Postings, dead: Int32) -> _Trimmed:
-    """Return terms, starts, rows, frequencies, chunk ids, lengths (fields, rows) and side entries of living rows."""
+    """Return terms, starts, rows, frequencies, chunk ids, lengths (fields, rows) and side entries of live rows."""
     side, lengths = postings.side.entries(0, len(postings.rows)), np.stack([*map(postings.lengths_of, _NUMBERS)])
     if not len(dead):
         return (
@@ -115,7 +116,7 @@ def _trim(postings: Postings, dead: Int32) -> _Trimmed:
     kept = alive[postings.rows]
     moved = np.concatenate([[0], np.cumsum(kept)])
     starts = moved[postings.starts]
-    used = np.diff(starts) > 0  # a term of dead rows alone leaves the dictionary
+    used = np.diff(starts) > 0  # terms that only dead rows have leave the dictionary
     numbers = (np.cumsum(alive) - 1).astype(np.int32)
     return (
         postings.terms.filter(pa.array(used)),

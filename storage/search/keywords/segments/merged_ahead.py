@@ -1,7 +1,7 @@
-"""Merged ahead: the state that a writer has made of a committed one by merging segments, for the next commit to take.
+"""Merged ahead: segments that a writer merges after its commit, for the next commit to use.
 
-Only the next commit names the merged files. To lose them, or the note about them, costs that merge and nothing else.
-The note stays in the folder: of a store in a bucket, it is in the mirror of the machine that has committed.
+No snapshot names the merged files before the next commit. If they, or the note about them, are lost, only that merge
+is lost. The note stays in the folder; for a store in a bucket, that is the mirror of the machine that committed.
 """
 
 from collections.abc import Collection, Iterator
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class MergedAhead:
-    """Two states of the same living chunks: that of a snapshot, and one of fewer segments, or the same."""
+    """Two states of the same live chunks: that of a snapshot, and one with fewer segments, or the same state."""
 
     committed: KeywordState
     merged: KeywordState
@@ -40,22 +40,22 @@ def _note(root: Path) -> Path:
 
 
 def write(root: Path, made: MergedAhead) -> None:
-    """Note a merge whose files are written and synced."""
+    """Write the note about a merge whose files are already synced."""
     body = _adapter().dump_json(made)
     write_whole(_note(root), hash_bytes(body).encode() + b"\n" + body)
 
 
 def clear(root: Path) -> None:
-    """Remove the note; the next sweep removes its files, unless a snapshot names them by now."""
+    """Remove the note; the next sweep removes the files that it names, unless a snapshot names them by now."""
     _note(root).unlink(missing_ok=True)
 
 
 def taken(root: Path, committed: KeywordState) -> KeywordState:
-    """Return the merged state if there is one of this very state, or else the state as it is."""
+    """Return the merged state of exactly this state if there is one, or else the state as it is."""
     found = _read(root)
     if found is None or found.committed != committed:
         return committed
-    with suppress(StoreError):  # a file is missing: somebody has emptied the folder
+    with suppress(StoreError):  # raised if a file is missing, because somebody has emptied the folder
         for file in found.merged.files():
             path_of(root, file)
         return found.merged
@@ -63,7 +63,7 @@ def taken(root: Path, committed: KeywordState) -> KeywordState:
 
 
 def is_noted(root: Path, committed: KeywordState) -> bool:
-    """Return whether there is a note of this very state, whatever has become of its files."""
+    """Return whether the note is about exactly this state, even if its files are gone."""
     found = _read(root)
     return found is not None and found.committed == committed
 
@@ -76,10 +76,10 @@ def waiting_files(root: Path, kept: Collection[KeywordState]) -> Iterator[FileRe
 
 
 def _read(root: Path) -> MergedAhead | None:
-    """Return what is noted, or None if nothing is, or nothing that can be relied on."""
-    with suppress(OSError, ValueError):  # a newer docmill may have noted something else
+    """Return the note, or None if it is missing or damaged."""
+    with suppress(OSError, ValueError):  # a newer docmill may have written it differently
         digest, _, body = _note(root).read_bytes().partition(b"\n")
-        # A wrong digit in it would be a wrong number of rows in the index.
+        # Without this check, a wrong digit would become a wrong number of rows in the index.
         if digest == hash_bytes(body).encode():
             return _adapter().validate_json(body)
     return None

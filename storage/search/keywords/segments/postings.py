@@ -1,6 +1,6 @@
-"""Postings: a sorted dictionary and CSR lists for a run of chunks, the same in memory and in a mapped file.
+"""Postings: a sorted dictionary and CSR lists for a sequence of chunks, with the same layout in memory and in a file.
 
-Strings are looked up in a sorted Arrow array in place; opening is free, a look-up takes about 20 steps.
+Strings are looked up in place in a sorted Arrow array: opening costs nothing, and a look-up takes about 20 steps.
 """
 
 from collections.abc import Sequence
@@ -29,14 +29,14 @@ from docmill.storage.search.keywords.segments.side_postings import (
 )
 
 _FEW = 256
-"""Number of values for each wanted string above which separate look-ups beat one pass over all values."""
+"""With more values than this per wanted string, separate look-ups are faster than one pass over all values."""
 
 _search_sorted = getattr(pc, "search_sorted", None)
-"""Arrow's binary search, which PyArrow 24 lacks: 800 terms among 480,000 take .9 ms, and one pass over all 5 ms."""
+"""Arrow's binary search, which PyArrow 24 lacks: 800 terms among 480,000 take .9 ms, and a pass over all takes 5 ms."""
 
 
 class StringLookup:
-    """Find strings in `values`, which are sorted by their UTF-8 bytes, or which `order` sorts in this way."""
+    """Find strings in `values`, which are sorted by their UTF-8 bytes, directly or through `order`."""
 
     def __init__(self, values: pa.StringArray, order: npt.NDArray[np.int32] | None = None) -> None:
         _, offsets, data = values.buffers()
@@ -87,18 +87,18 @@ class StringLookup:
 SUFFIX = ".postings.arrow"
 _SLICE = 1 << 18  # postings processed at a time, which bounds the memory of their copies
 _CLOSE = 16
-"""Rows within this part of a segment are found by their bounds, others by a table of all rows. Of 7.8 million postings,
-the bounds take 3 ms for rows side by side and 31 ms for scattered ones, the table 9 ms for either."""
+"""Rows that span at most 1/16 of a segment are found by comparing bounds, others by a table of all rows.
+With 7.8 million postings, bounds take 3 ms for adjacent rows and 31 ms for scattered ones, the table 9 ms for both."""
 
 
 @dataclass(frozen=True)
 class Postings:
     """Chunks 0..n and the terms that they contain.
 
-    Term `t` of the dictionary occurs in chunks `rows[starts[t]:starts[t + 1]]`, ascending; in their texts as often as
-    `frequencies` says there, which is 0 if the chunk has it in other fields alone: those are in `side`. `highest` and
-    `shortest` are the greatest frequency and the least length of their texts, which bound the term's score.
-    `order` sorts `chunk_ids`; `lengths` counts the terms of each text.
+    Term `t` of the dictionary occurs in chunks `rows[starts[t]:starts[t + 1]]`, ascending. `frequencies` has at the
+    same places how often it occurs in their texts, which is 0 if a chunk has it only in other fields, which are in
+    `side`. `highest` and `shortest` are, for each term, the largest frequency in a text and the shortest length of a
+    text; they bound the term's score. `order` sorts `chunk_ids`; `lengths` counts the terms of each text.
     """
 
     terms: pa.StringArray
@@ -118,12 +118,12 @@ class Postings:
 
     @computed_once
     def term_lookup(self) -> StringLookup:
-        """The position of a term in the dictionary."""
+        """Finds the position of a term in the dictionary."""
         return StringLookup(self.terms)
 
     @computed_once
     def chunk_lookup(self) -> StringLookup:
-        """The row of a chunk."""
+        """Finds the row of a chunk."""
         return StringLookup(self.chunk_ids, self.order)
 
     def entries_of(self, rows: Int32) -> Int64:
@@ -177,7 +177,7 @@ def make_postings(
 
 
 def _shortest(lengths: Int32, rows: Int32, starts: Int64) -> Int32:
-    """Return the least length among the rows of each term, some postings at a time."""
+    """Return the shortest length among the rows of each term, computed some postings at a time."""
     found = np.empty(len(starts) - 1, np.int32)
     first = 0
     while first < len(found):

@@ -14,11 +14,11 @@ Int64 = npt.NDArray[np.int64]
 Counts = npt.NDArray[np.unsignedinteger]
 Numbers = npt.NDArray[np.uint8]
 
-PREFIX = "side_"  # of the names of these arrays in a file of postings
+PREFIX = "side_"  # the names of these arrays in a file of postings begin with it
 
 
 class SideEntries(NamedTuple):
-    """Entry `i`: posting `places[i]` has its term `frequencies[i]` times in field `fields[i]`, which is at least 1.
+    """Entry `i` says that posting `places[i]` has its term `frequencies[i]` times in field `fields[i]` (at least 1).
 
     They are ordered by place, then by field.
     """
@@ -30,11 +30,11 @@ class SideEntries(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class SidePostings:
-    """The entries of all terms of a segment, the lengths of the fields, and what bounds the score of a term.
+    """The entries of all terms of a segment, the lengths of the fields, and bounds for the scores of terms.
 
-    `lengths` has one run of all chunks for each side field, without the last ones in which no chunk has a term. Term
-    `terms[i]` has the greatest frequency `highest[i]` in field `kinds[i]`, and the shortest such field of its chunks
-    has `shortest[i]` terms; `terms` ascend.
+    `lengths` has the lengths in all chunks for each side field in turn; trailing fields that are empty in all chunks
+    are left out. Term `terms[i]` has the largest frequency `highest[i]` in field `kinds[i]`, and the shortest such
+    field of its chunks has `shortest[i]` terms; `terms` ascend.
     """
 
     places: Int32
@@ -54,7 +54,7 @@ class SidePostings:
         )
 
     def bounds(self, term: int) -> list[tuple[int, int, int]]:
-        """Return (field, greatest frequency, least length) for each side field that has a term of the dictionary."""
+        """Return (field, largest frequency, shortest length) for each side field that has a term of the dictionary."""
         if not len(self.terms):
             return []
         start, end = self.terms.searchsorted(np.array([term, term + 1], np.int32))
@@ -75,14 +75,14 @@ SIDE_NAMES = tuple(f"{PREFIX}{one.name}" for one in fields(SidePostings))
 
 
 def side_from(arrays: dict[str, Any], rows: int) -> SidePostings:
-    """Take the side postings out of the arrays of a file; a file of the first layout has texts alone."""
+    """Take the side postings out of the arrays of a file; a file of the first layout has none."""
     if PREFIX + "places" not in arrays:
         return no_side(rows)
     return SidePostings(**{name.removeprefix(PREFIX): arrays.pop(name) for name in SIDE_NAMES})
 
 
 def no_side(rows: int) -> SidePostings:
-    """Return the side postings of chunks that have texts alone."""
+    """Return the side postings of chunks that only have texts."""
     return make_side(_NOTHING, np.zeros(SIDE_FIELDS * rows, np.int32), np.zeros(1, np.int64), _NO_ROWS)
 
 
@@ -108,7 +108,7 @@ def make_side(entries: SideEntries, lengths: Int32, starts: Int64, rows: Int32) 
 
 
 def _used(lengths: Int32) -> int:
-    """Return the number of side fields up to the last one in which a chunk has a term."""
+    """Return the number of side fields up to the last one that any chunk has."""
     return int(np.flatnonzero(lengths.reshape(SIDE_FIELDS, -1).any(axis=1)).max(initial=-1)) + 1
 
 

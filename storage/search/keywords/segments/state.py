@@ -11,14 +11,14 @@ from docmill.storage.search.keywords.segments.chunk_fields import SIDE_FIELDS
 
 FOLDER = "keywords"
 SEARCHED = (1, 2, 3, ANALYSER_VERSION)
-"""Versions of the analyser whose postings are searched. Version 1 had one field; before version 3, words with accents
-had other stems, and acronyms were stop words; before version 4, Han characters and Katakana words were no terms. A
-search finds all but these, until the next commit rebuilds them."""
+"""Versions of the analyser whose postings can be searched. Version 1 had one field. Before version 3, words with
+accents had other stems, and acronyms were stop words. Before version 4, Han characters and Katakana words were not
+terms. Until the next commit rebuilds the postings, a search does not find these."""
 
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """The postings of some chunks, and the tombstones of those that were removed later.
+    """The postings of some chunks, and the tombstones of chunks that were removed later.
 
     `rows` and `dead` count chunks; `postings` counts pairs of a term and a chunk.
     """
@@ -32,9 +32,9 @@ class Segment:
 
 @dataclass(frozen=True, slots=True)
 class KeywordState:
-    """One state of the index: `rows` living chunks, whose texts have `tokens` terms in total.
+    """One state of the index: `rows` live chunks, whose texts have `tokens` terms in total.
 
-    `side_tokens` are the terms in total of each further field. `spectrum` is the file that counts terms by document
+    `side_tokens` are the total terms of each other field. `spectrum` is the file that counts terms by document
     frequency.
     """
 
@@ -48,12 +48,12 @@ class KeywordState:
 
     @property
     def field_tokens(self) -> tuple[int, ...]:
-        """The terms in total of each field; the state of an older docmill has fewer fields."""
+        """The total terms of each field; the state of an older docmill has fewer fields."""
         return (self.tokens, *self.side_tokens, *[0] * (SIDE_FIELDS - len(self.side_tokens)))
 
     @property
     def outdated(self) -> bool:
-        """Whether an older docmill built the index: it is searched as it is, and the next commit builds it again."""
+        """Whether an older docmill built the index; it is searched as it is, and the next commit rebuilds it."""
         return self.analyser < ANALYSER_VERSION
 
     def files(self) -> Iterator[FileRef]:
@@ -67,7 +67,7 @@ class KeywordState:
 
 
 def check_analyser(state: KeywordState, readable: Collection[int] = (ANALYSER_VERSION,)) -> None:
-    """Raise `StoreError` for postings of a version of the analyser that is not `readable`."""
+    """Raise `StoreError` for postings from a version of the analyser that is not `readable`."""
     if state.analyser not in readable:
         raise StoreError(
             f"the keyword index was built with analyser version {state.analyser}, but this docmill has version"

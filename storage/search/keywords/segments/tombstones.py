@@ -22,7 +22,7 @@ class Tombstones:
     counts: Int32
 
     def dead_in(self, terms: Int64) -> Int64:
-        """Return in how many dead rows each of some terms of the dictionary occurs."""
+        """Return in how many dead rows each of the given terms of the dictionary occurs."""
         if not len(self.terms):
             return np.zeros(len(terms), np.int64)
         place = np.searchsorted(self.terms, terms.astype(np.int32)).clip(max=len(self.terms) - 1)
@@ -38,7 +38,7 @@ class Tombstones:
         fresh = np.setdiff1d(rows, self.rows)
         holders = np.searchsorted(postings.starts, postings.entries_of(fresh), side="right") - 1
         terms, group = np.unique(np.concatenate([self.terms, holders.astype(np.int32)]), return_inverse=True)
-        # What a term has lost before counts in full, each newly dead row that holds it counts one.
+        # Earlier counts are kept, and each newly dead row that has the term adds one.
         weights = np.concatenate([self.counts, np.ones(len(holders), np.int32)])
         counts = np.bincount(group, weights, len(terms)).astype(np.int32)
         return Tombstones(np.union1d(self.rows, fresh).astype(np.int32), terms.astype(np.int32), counts)
@@ -55,7 +55,7 @@ def write_tombstones(root: Path, tombstones: Tombstones) -> FileRef:
 
 
 def read_tombstones(root: Path, file: FileRef | None) -> Tombstones:
-    """Return the tombstones in a file, or none without a file."""
+    """Return the tombstones in a file, or empty ones if `file` is None."""
     if file is None:
         return NONE
     return Tombstones(**read_arrays(root, file, ("rows", "terms", "counts")))

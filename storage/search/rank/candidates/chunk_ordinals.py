@@ -1,4 +1,4 @@
-"""Chunk ordinals: the document, section and position of each chunk, so that a search finds what is around it."""
+"""Chunk ordinals: the document, section and position of each chunk, so that a search can find its neighbours."""
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -19,12 +19,12 @@ from docmill.storage.snapshots.history.snapshots import StoredFile
 from docmill.storage.snapshots.tables.tables import at_once, read_stored_file
 
 RUNNING = ("narrative", "structured", "technical", "legal", "transcript")
-"""Content types whose chunks go on where the one before ends. Elsewhere one is beside another by chance: rows of a
-table, questions with their answers, turns of a chat, mails of a box, entries of a log, fields, signatures, slides."""
+"""Content types of running text, whose chunks continue the chunk before. In others, neighbours are unrelated: rows of a
+table, questions with answers, turns of a chat, mails of a mailbox, log entries, fields, signatures, slides."""
 _SERIES = ["document_id", "strategy", "role"]
 _COLUMNS = ["chunk_id", "ordinal", "depth", "content_type", "headings", *_SERIES]
 _ID_BYTES = "S32"
-_WORDS = 4  # of eight bytes, in an id
+_WORDS = 4  # words of eight bytes in an id
 _MIXED = np.array(
     [
         [0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB, 0xD6E8FEB86659FD93],
@@ -32,8 +32,9 @@ _MIXED = np.array(
     ],
     np.uint64,
 )
-"""Odd numbers by which the words of an id are multiplied before they are added: an id becomes a key of two numbers,
-which are compared in a tenth of the time of 32 letters. The keys of two ids are equal with a chance of 2**-128."""
+"""Odd numbers by which the words of an id are multiplied before they are added, so that an id becomes a key of two
+numbers. Comparing keys takes a tenth of the time of comparing 32 letters. Two ids have equal keys with a probability of
+2**-128."""
 _Ids = npt.NDArray[np.bytes_]
 _Keys = npt.NDArray[np.uint64]
 _Ints = npt.NDArray[np.int32]
@@ -41,8 +42,8 @@ T = TypeVar("T")
 
 
 class Place(NamedTuple):
-    """The numbers of a document and of a section, the position of a chunk in its document, from 0, whether the document
-    has a title, and whether the chunk is running text."""
+    """The numbers of a chunk's document and section, its position in the document from 0, whether the document has a
+    title, and whether the chunk is running text."""
 
     document: int
     section: int
@@ -52,8 +53,8 @@ class Place(NamedTuple):
 
 
 class _OfFile(NamedTuple):
-    """The chunks of one file, whose documents are in no other: their keys (n, 2), and of each chunk the numbers of its
-    document and section within the file, its ordinal, and 1 for running text (n, 4); the ids of the documents (m,)."""
+    """The chunks of one file, whose documents are in no other file. `keys` is (n, 2). `numbers` is (n, 4): the numbers
+    of the document and the section within the file, the ordinal, and 1 for running text. `documents` are ids (m,)."""
 
     keys: _Keys
     numbers: _Ints
@@ -62,10 +63,10 @@ class _OfFile(NamedTuple):
 
 @dataclass(frozen=True)
 class _OfSnapshot:
-    """What is known of a snapshot's files of chunks, the ids of titled documents by file, and all of it in one.
+    """The places of a snapshot's chunks and the ids of titled documents, by file and as arrays of the whole snapshot.
 
-    The arrays of the files are parts of those of the snapshot. `sorted` are the first numbers of the keys, and `order`
-    their rows.
+    The arrays of the files are slices of those of the snapshot. `sorted` are the first numbers of the keys, sorted, and
+    `order` their rows.
     """
 
     files: Mapping[StoredFile, _OfFile]
@@ -78,11 +79,11 @@ class _OfSnapshot:
     has_title: npt.NDArray[np.bool_]  # by document
 
     def places(self, rows: _Ints) -> Iterator[list[int]]:
-        """Yield the columns of the places of some rows."""
+        """Yield the columns of `Place` for some rows."""
         file = np.searchsorted(self.firsts[:, 0], rows, "right") - 1
         document, section, ordinal, running = self.numbers[rows].T
         documents = document + self.firsts[file, 1]
-        # Column by column, as a list for each row would be garbage that Python must look for.
+        # Column by column, because a list for each row would burden the garbage collector.
         yield documents.tolist()
         yield (section + self.firsts[file, 2]).tolist()
         yield ordinal.tolist()
@@ -94,7 +95,7 @@ class ChunkOrdinals:
     """The places of a snapshot's chunks, read on first use.
 
     A section is a document's text under the same headings, cut by the same strategy into chunks of one role and depth.
-    Files that an open snapshot of the store has read are not read again: at 100,000 chunks they take 0.25 s of CPU.
+    Files that an open snapshot of the store has already read are reused: reading 100,000 chunks takes 0.25 s of CPU.
     """
 
     def __init__(self, stored: StoredSnapshot) -> None:
@@ -112,7 +113,7 @@ class ChunkOrdinals:
 
     @computed_once
     def held(self) -> _OfSnapshot:
-        """What is known of the snapshot."""
+        """The places of all chunks of the snapshot."""
         root = self._stored.root
         earlier = _LATEST.get(root)
         files, titled = (earlier.held.files, earlier.held.titled) if earlier else ({}, {})
@@ -128,7 +129,7 @@ class ChunkOrdinals:
 
 
 _LATEST: "WeakValueDictionary[Path, ChunkOrdinals]" = WeakValueDictionary()
-"""The snapshot of each store that was read last, while it is open."""
+"""The most recently read snapshot of each store, while it is open."""
 
 
 def _completed(
@@ -136,7 +137,7 @@ def _completed(
     before: Mapping[StoredFile, T],
     read: Callable[[Sequence[StoredFile]], Mapping[StoredFile, T]],
 ) -> dict[StoredFile, T]:
-    """Return what is known of files in their order, of those that were not known before by reading them."""
+    """Return the results for files, in order; only files that are not in `before` are read."""
     known = {**before, **read([one for one in pieces if one not in before])}
     return {one: known[one] for one in pieces}
 
@@ -147,13 +148,13 @@ def _table(root: Path, name: str, pieces: Sequence[StoredFile], columns: list[st
 
 
 def _spans(pieces: Sequence[StoredFile]) -> Iterator[tuple[StoredFile, slice]]:
-    """Yield the rows of each file within those of all."""
+    """Yield each file with the slice of its rows in the joined rows."""
     ends = np.cumsum([0, *(one.rows for one in pieces)]).tolist()
     return ((one, slice(*span)) for one, span in zip(pieces, pairwise(ends), strict=True))
 
 
 def _read(root: Path, pieces: Sequence[StoredFile]) -> dict[StoredFile, _OfFile]:
-    """Read files of chunks, all in one: a pass over each file takes longer."""
+    """Read files of chunks in one pass, which is faster than a pass over each file."""
     table = _table(root, "chunks", pieces, _COLUMNS)
     headings = pc.binary_join(table.column("headings"), "\n")
     depth = table.column("depth").cast(pa.string())
@@ -166,14 +167,14 @@ def _read(root: Path, pieces: Sequence[StoredFile]) -> dict[StoredFile, _OfFile]
     found: dict[StoredFile, _OfFile] = {}
     for piece, span in _spans(pieces):
         own = numbers[span]
-        # Numbered as they appear: those of a file are consecutive, and begin with that of its first row.
+        # Numbered in order of appearance, so the numbers in a file are consecutive from that of its first row.
         first = own[0] * (1, 1, 0, 0)
         found[piece] = _OfFile(keys[span], own - first, names[first[0] : own[:, 0].max() + 1])
     return found
 
 
 def _titled(root: Path, pieces: Sequence[StoredFile]) -> dict[StoredFile, _Ids]:
-    """Return the ids of the documents in files that have a title."""
+    """Return, by file, the ids of the documents that have a title."""
     table = _table(root, "documents", pieces, ["document_id", "title"])
     keys, has = _ids(table.column("document_id")), pc.not_equal(table.column("title"), "").to_numpy()
     return {piece: keys[span][has[span]] for piece, span in _spans(pieces)}
@@ -204,5 +205,5 @@ def _keys(ids: _Ids) -> _Keys:
 
 
 def _encoded(names: pa.ChunkedArray) -> pa.DictionaryArray:
-    """Return a number for each name, the same for equal ones."""
+    """Return a number for each name; equal names have equal numbers."""
     return names.combine_chunks().dictionary_encode()

@@ -1,7 +1,7 @@
 """Confidence and relevance: how likely a hit answers its query, and its share of the highest possible score.
 
-Scores rank the chunks of one query: the best has a high score whether or not any chunk answers. A logistic model tells
-answers from the rest by what both indexes know of a chunk.
+Scores rank the chunks of one query: the best chunk has a high score even if none answers the query. A logistic model
+recognises answers from what both indexes know about a chunk.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -19,7 +19,8 @@ from docmill.storage.search.rank.candidates.search_options import Mode, SearchOp
 Floats = npt.NDArray[np.float64]
 
 DOUBTFUL = 0.2
-"""Confidence of the best hit below which a query counts as not answered, as for `min_confidence` in the guides."""
+"""If the best hit has a lower confidence than this, a query counts as unanswered; the guides use it as
+`min_confidence`."""
 FITTED: Mapping[Mode, tuple[float, ...]] = MappingProxyType(
     {
         "hybrid": (-8.6, 1.9, 2.4, 2.1, 3.6),
@@ -27,22 +28,22 @@ FITTED: Mapping[Mode, tuple[float, ...]] = MappingProxyType(
         "keyword": (-11.2, 0.0, 3.4, 2.5, 6.0),
     }
 )
-"""A constant and the weights of the `evidence`, by mode, fitted by `python -m tests.bench.finding.doubting`."""
+"""The constant and the weights of the `evidence`, by mode, fitted by `python -m tests.bench.finding.doubting`."""
 
 
 def confidences(best: Sequence[Candidate], query: Query) -> list[float]:
-    """Return how likely each hit answers, in [0, 1], given the hits of a query after all steps."""
+    """Return how likely each hit answers the query, in [0, 1]; `best` are the hits after all steps."""
     constant, *weights = FITTED[query.options.mode]
     found: list[float] = (1 / (1 + np.exp(-constant - evidence(best, query) @ np.array(weights)))).tolist()
     return found
 
 
 def evidence(best: Sequence[Candidate], query: Query) -> Floats:
-    """Return what speaks for each hit, (hits, 4).
+    """Return the evidence for each hit, (hits, 4).
 
-    These are its cosine, as far as the model reads the query; the share of the query's words that it has, by rarity;
-    how many these are, as the logarithm of 1 + their rarity / that of a word of one chunk; and its score as a share of
-    the highest one. What a mode does not know is 0.
+    The columns are: its cosine times the share of the query that the model can read; the share of the query's words
+    that it has, weighted by rarity; how many these are, as log(1 + their rarity / the rarity of a word in one chunk);
+    and its score as a share of the highest score. Values that a mode does not have are 0.
     """
     mode, rows = query.options.mode, np.zeros((len(best), 4))
     if mode != "keyword":
@@ -57,17 +58,17 @@ def evidence(best: Sequence[Candidate], query: Query) -> Floats:
 
 
 def _cosine(one: Candidate, query: Query) -> float:
-    """Return the cosine of a candidate, or that of the last one by vectors if only the keywords found it."""
+    """Return the cosine of a candidate, or that of the last vector candidate if only the keywords found it."""
     return query.farthest if one.vector_score is None else one.vector_score
 
 
-_FIRST = [("", 1.0)]  # a ranking in which one chunk stands first
+_FIRST = [("", 1.0)]  # a ranking of one chunk
 
 
 def highest_score(options: SearchOptions, found: Sequence[Candidate]) -> float:
     """Return the highest score that a hit can have.
 
-    After a reranker, and of a cosine, it is 1. Of a fusion it is the score of a chunk that is first in both rankings.
+    For a reranker and for cosines, it is 1. For a fusion, it is the score of a chunk that is first in both rankings.
     BM25 has no bound that a chunk could reach, so it is the best BM25 score of the query.
     """
     if options.rerank or options.mode == "vector":
@@ -80,7 +81,7 @@ def highest_score(options: SearchOptions, found: Sequence[Candidate]) -> float:
 def relevances(best: Sequence[Candidate], highest: float) -> Iterator[float]:
     """Yield the relevance of each hit in [0, 1], never above that of a better-ranked one.
 
-    `diversity` and rewordings can rank a hit above one of higher score, whose relevance is then the lower one.
+    `diversity` and rewordings can rank a hit above one with a higher score; the latter then gets the lower relevance.
     """
     shares = (min(1.0, max(0.0, one.score / highest)) if highest > 0 else 0.0 for one in best)
     return accumulate(shares, min)

@@ -5,14 +5,14 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 Ranking = Sequence[tuple[str, float]]
 Scores = dict[str, float]
 
-_RRF_K = 60  # from the paper that `reciprocal` cites; with a larger one, the first ranks count less
+_RRF_K = 60  # from the paper that `reciprocal` cites; with a larger value, the first ranks count less
 
 _LEARNED = 0.5
-"""Learned terms and exact words count alike: without judged questions on such a model, nothing speaks for another."""
+"""Learned terms and exact words count equally, because no judged questions on such a model justify another value."""
 
 
 def linear(ranking: Ranking, weight: float) -> Scores:
-    """Scale scores to [0, weight] from the last candidate to the first; chunks that are no candidates have 0."""
+    """Scale scores to [0, weight], from the last candidate to the first; other chunks have 0."""
     if not ranking:
         return {}
     scores = [score for _, score in ranking]
@@ -26,7 +26,7 @@ def reciprocal(ranking: Ranking, _weight: float) -> Scores:
 
 
 def weighted_reciprocal(ranking: Ranking, weight: float) -> Scores:
-    """Reciprocal rank fusion with a weight for each ranking; weight .5 gives the order of plain fusion."""
+    """Reciprocal rank fusion with a weight for each ranking; with weight .5, the order is that of plain fusion."""
     return {key: weight * score for key, score in reciprocal(ranking, weight).items()}
 
 
@@ -43,9 +43,9 @@ def fuse(
 ) -> dict[str, tuple[float, float]]:
     """Return the contributions of both rankings to the score of each chunk.
 
-    The vectors of `pending` chunks are not known: their keywords contribute in place of them, so that these chunks rank
-    among each other as by keywords. With vectors for 10 % of the documents, nDCG@10 was .664 over the test corpus, by
-    keywords alone .663, and .615 with 0 in their place (`tests/bench/finding/covered.py`).
+    The vectors of `pending` chunks are unknown, so their keywords contribute a second time instead, and these chunks
+    are ranked among each other as by keywords. With vectors for 10 % of the documents, nDCG@10 over the test corpus was
+    .664, with keywords alone .663, and with 0 for pending vectors .615 (`tests/bench/finding/covered.py`).
     """
     left, right = FUSIONS[fusion](vector, weight), FUSIONS[fusion](keyword, 1 - weight)
     if pending:
@@ -57,9 +57,9 @@ def fuse(
 def with_pictures(
     parts: Mapping[str, tuple[float, float]], pictures: Ranking, fusion: str, weight: float
 ) -> dict[str, tuple[float, float]]:
-    """Return the contributions, the first of them that of a chunk's picture if it is nearer than the chunk's text is.
+    """Return the contributions, with that of a chunk's picture instead of its text if the picture's is larger.
 
-    Cosines of texts and of pictures have other scales, so what is compared are their contributions.
+    Cosines of texts and pictures have different scales, so their contributions are compared.
     """
     seen = FUSIONS[fusion](pictures, weight)
     texts = {key: parts.get(key, (0.0, 0.0)) for key in {**parts, **seen}}
@@ -69,9 +69,9 @@ def with_pictures(
 def with_learned(
     parts: Mapping[str, tuple[float, float]], learned: Ranking, fusion: str, weight: float
 ) -> dict[str, tuple[float, float]]:
-    """Return the contributions, in which learned terms have `_LEARNED` of the share of the keywords.
+    """Return the contributions, with `_LEARNED` of the keywords' share given to learned terms.
 
-    `weight` is that of the vectors. The highest score of a search stays the same.
+    `weight` is that of the vectors. The highest possible score stays the same.
     """
     seen = FUSIONS[fusion](learned, 1 - weight)
     held = {key: parts.get(key, (0.0, 0.0)) for key in {**parts, **seen}}
@@ -79,19 +79,19 @@ def with_learned(
 
 
 _CLEAR = 0.4
-"""The span of cosines, from the first candidate to the last, from which vectors count in full. It is .4 to .6 where
-they tell chunks apart, and .24 to .37 for questions in Japanese under a model of English."""
+"""If the cosines of the candidates span at least this much, vectors count in full. The span is .4 to .6 if vectors
+distinguish chunks well, and .24 to .37 for Japanese questions with an English model."""
 _SURE = 3
-"""The power of `found` by which flat cosines cost weight: 1 takes too much where the keywords find few of the words,
-as in code (-1.4) and abstracts (-1.0), and the vectors are better than their span says."""
+"""The power of `found` in the reduction for flat cosines. With 1, the reduction is too strong where the keywords find
+few of the words, as in code (-1.4) and abstracts (-1.0), and the vectors are better than their span suggests."""
 
 
 def vector_weight(weight: float, near: Ranking, unread: float, found: float) -> float:
     """Return the weight of the vectors for a question, given the weight in use and their ranking.
 
-    `unread` is the share of the question's letters that the model cannot read, `found` the share of its words, by
-    rarity, that the best chunk by keywords has. The vectors' odds against the keywords are multiplied by the share that
-    is read, and, as far as the keywords found the words, by how far apart the cosines are. So 0 and 1 stay.
+    `unread` is the share of the question's letters that the model cannot read. `found` is the share of its words,
+    weighted by rarity, that the best chunk by keywords has. The odds of vectors against keywords are reduced by
+    `unread`, and for a narrow span of cosines the more, the larger `found` is. Weights of 0 and 1 stay the same.
     """
     flat = 1 - min(1.0, _span(near) / _CLEAR)
     kept = weight * (1 - unread) * (1 - found**_SURE * flat)
@@ -99,9 +99,9 @@ def vector_weight(weight: float, near: Ranking, unread: float, found: float) -> 
 
 
 def found_share(terms: Collection[str], words: Iterable[tuple[Collection[str], float]]) -> float:
-    """Return the share of a question's words, by weight, that a chunk of some terms has.
+    """Return the share of a question's words, by weight, that a chunk with some terms has.
 
-    A word is its terms, one in each language of the store, and its weight.
+    Each word is given as its terms, one for each language of the store, and its weight.
     """
     weights = [(weight, any(term in terms for term in word)) for word, weight in words]
     total = sum(weight for weight, _ in weights)

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class ShownChunk:
-    """What a hit shows of its chunk: those columns of `ChunkRow` that every search reads."""
+    """The part of a chunk that hits show: the columns of `ChunkRow` that every search reads."""
 
     chunk_id: str
     document_id: str
@@ -152,16 +152,16 @@ class Hit:
 
 
 CandidateNote = tuple[str, float, str, tuple[float, ...]]
-"""The step, the score after it, what it did, and the numbers that fill the places of that."""
+"""The step, the score after it, a text about what it did, and the numbers that fill the placeholders of the text."""
 _SCORE, _KEY = attrgetter("score"), attrgetter("key")
 
 
 @dataclass(slots=True)
 class Candidate:
-    """A chunk on its way through the steps; a step that widens it sets `span` and `text`.
+    """A chunk on its way through the steps of a search; a step that widens it sets `span` and `text`.
 
-    `copies` are chunks that repeat it and were left out for it. `held` are the keyword hits among which it is, and
-    `fused` returns the note of the fusion by the key: one for all, as few candidates become hits.
+    `copies` are chunks that repeat it and were left out in its favour. `held` are the keyword hits that include it.
+    `fused` returns the note of the fusion for a key; all candidates share it, because few of them become hits.
     """
 
     key: str
@@ -193,7 +193,7 @@ class Candidate:
         return self.held[self.keyword_rank - 1] if self.held is not None and self.keyword_rank else None
 
     def note(self, step: str, said: str, *numbers: float) -> None:
-        """Record what a step did; `numbers` fill the places of `said` if the candidate becomes a hit, as few do."""
+        """Record what a step did; `numbers` fill the placeholders of `said` only if the candidate becomes a hit."""
         if self.notes is None:
             self.notes = []
         self.notes.append((step, self.score, said, numbers))
@@ -206,7 +206,7 @@ class Candidate:
 
 def in_order(candidates: list[Candidate]) -> list[Candidate]:
     """Return candidates by score, best first; equal scores by id."""
-    # Sorted without keys made in Python, of which a search would make over a thousand; few scores are equal.
+    # Sort without key tuples, of which a search would make over a thousand; equal scores are rare.
     ordered = sorted(candidates, key=_SCORE, reverse=True)
     if all(one.score > after.score for one, after in pairwise(ordered)):
         return ordered
@@ -221,7 +221,7 @@ def as_hit(
     urls: Mapping[str, str],
     confidence: float | None = None,
 ) -> Hit:
-    """Return the hit of a candidate and its chunk; `urls` has the URLs of its document and of those of its copies."""
+    """Return a candidate as a hit; `urls` has the URLs of its document and of the documents of its copies."""
     start, end = found.span or (row.start_char, row.end_char)
     return Hit(
         rank=rank,
@@ -259,5 +259,5 @@ def _place(row: ShownChunk, urls: Mapping[str, str]) -> OtherPlace:
 
 
 def _line(found: Candidate, row: ShownChunk) -> int:
-    """Return the line on which a hit starts: a widened one starts before its chunk, or with it."""
+    """Return the line on which a hit starts; a widened hit may start before its chunk."""
     return row.line - found.text.count("\n", 0, row.start_char - found.span[0]) if found.span else row.line

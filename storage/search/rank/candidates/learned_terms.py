@@ -1,4 +1,4 @@
-"""Learned terms: the chunks that have the terms of a question by a model such as SPLADE; all are in memory."""
+"""Learned terms: find chunks with the terms that a model such as SPLADE gives a question; postings are in memory."""
 
 from collections.abc import Collection, Sequence
 from pathlib import Path
@@ -19,7 +19,7 @@ from docmill.storage.snapshots.tables.tables import read_table
 
 
 class TermPostings(NamedTuple):
-    """For each learned term, from `starts[term]` on, the chunks that have it, by number, and its weights in them."""
+    """For each learned term, from `starts[term]` on, the numbers of the chunks that have it, and its weights there."""
 
     starts: npt.NDArray[np.int64]
     chunks: npt.NDArray[np.int64]
@@ -40,13 +40,13 @@ class LearnedTerms:
 
     @computed_once
     def missing(self) -> str:
-        """Why no learned term is searched: the model is not on this machine, or is another one there; else ""."""
+        """Why learned terms cannot be searched (the model is missing here, or is a different one), or ""."""
         return why_missing(self.model, "learned terms", sparse_space, load_sparse)
 
     def matching(self, text: str, k: int, allowed: Collection[str] | None) -> list[tuple[str, float]]:
         """Return (chunk id, score) of the chunks that share learned terms with a text, best first.
 
-        The score is the sum over the terms of the product of the weights; of a chunk with parts, that of the best part.
+        The score is the sum of the products of both weights over the terms; a chunk with parts has its best part's.
         """
         if self.missing:
             return []

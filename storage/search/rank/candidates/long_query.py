@@ -1,4 +1,4 @@
-"""Long queries: read a pasted mail or page in windows that the model takes, and search for its best words only."""
+"""Long queries: split a pasted mail or page into windows that fit the model, and search only for its best words."""
 
 import re
 from collections import Counter
@@ -13,13 +13,13 @@ from docmill.storage.search.keywords.analysis.analyser import analyse
 from docmill.storage.search.keywords.analysis.separation import separate
 
 MOST_WORDS = 128
-"""Different words of a query that the keyword index is asked for: more take longer and find little more, fewer lose the
-question among the rare words of what surrounds it."""
+"""Distinct words of a query that the keyword index searches for. More take longer and find little more; with fewer, the
+question is lost among the rare words of the text around it."""
 _BREAKS = tuple(map(re.compile, (r"(?<=[.!?。！？])\s+|\n+", r"\s+")))  # noqa: RUF001  full-width signs
 
 
 def windows_of(text: str, encoder: TextEncoder) -> list[str]:
-    """Return a query as texts that the model takes whole: itself, or its halves, cut again while they are too long."""
+    """Return a query as texts that fit the model: itself, or its halves, cut again while they are too long."""
     if encoder.fits([text])[0] or len(text) < 2:
         return [text]
     middle = _middle(text)
@@ -35,7 +35,7 @@ def vectors_of(texts: Sequence[str], encoder: TextEncoder) -> list[npt.NDArray[n
 
 
 def _middle(text: str) -> int:
-    """Return the end of a sentence or line in the middle half of a text that is nearest to its middle, or of a word."""
+    """Return the end of a sentence or line nearest to the middle, within the middle half; else the end of a word."""
     quarter, middle = len(text) // 4, len(text) // 2
     for pattern in _BREAKS:
         ends = [match.end() for match in pattern.finditer(text, quarter, len(text) - quarter)]
@@ -45,9 +45,9 @@ def _middle(text: str) -> int:
 
 
 def best_words(text: str, language: str, weight: Callable[[str], float]) -> tuple[str, int]:
-    """Return the words of a query with the heaviest terms, in order, and how many different words it has.
+    """Return the words of a query with the heaviest terms, in order, and how many distinct words it has.
 
-    `weight` returns that of a term, 0 if the index does not have it; a word that the query repeats weighs more.
+    `weight` returns the weight of a term, 0 if the index does not have it; repeated words weigh more.
     """
     pieces = separate(text).split()
     terms = {piece: tuple(analyse(piece, language)) for piece in pieces}

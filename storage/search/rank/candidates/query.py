@@ -1,4 +1,4 @@
-"""Query: one query on its way through the steps, with the data that the steps read for it."""
+"""Query: one query on its way through the steps of a search, with the data that the steps read for it."""
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -28,7 +28,7 @@ from docmill.storage.search.rank.candidates.search_options import SearchOptions
 from docmill.storage.search.rank.candidates.snapshot_sources import SnapshotReader, Vector
 
 REMARK = "query"
-"""The step whose notes a person should know: how a long query was read, why a model gave it no other wording."""
+"""The step whose notes concern the user: how a long query was read, or why a model gave no other wording."""
 _FUSED = "{:.3f} from the vectors and {:.3f} from the keywords"
 _FUSED_LEARNED = "{:.3f} from the vectors and {:.3f} from the keywords and learned terms"
 _FUSED_SEEN = "{:.3f} from its picture and {:.3f} from the keywords"
@@ -38,7 +38,7 @@ _FUSED_PENDING = "{:.3f} from the keywords instead of pending vectors and {:.3f}
 class Query:
     """A query with its options; `allowed` are the ids of the chunks that pass the filter, or None without a filter.
 
-    `vectors` are those of the query's windows if several queries were encoded together.
+    `vectors` are the vectors of the query's windows if they were already encoded together with other queries.
     """
 
     def __init__(
@@ -58,17 +58,17 @@ class Query:
         self._shown: dict[str, ShownChunk] = {}
         self._places: dict[str, Place] | None = None
         self.farthest = 0.0
-        """The cosine of the last candidate by vectors, which those that only the keywords found do not reach."""
+        """The cosine of the last vector candidate, an upper bound for chunks that only the keywords found."""
 
     @cached_property
     def language(self) -> str:
-        """The languages in which the words of the query are read; one that is given is not detected."""
+        """The languages in which the words of the query are read, including the given one if there is one."""
         given = primary_tag(self.options.language)
         return with_given(self.sources.language, READ_AS[given]) if given else self.sources.language
 
     @cached_property
     def windows(self) -> list[str]:
-        """The query as texts that the model takes; a query that it takes whole is the only one."""
+        """The query as texts that fit the model; usually only the query itself."""
         return windows_of(self.text, self.sources.encoder)
 
     @cached_property
@@ -89,12 +89,12 @@ class Query:
 
     @cached_property
     def words(self) -> tuple[str, int]:
-        """The text for the keyword index, and how many different words the query has."""
+        """The text for the keyword index, and how many distinct words the query has."""
         return best_words(self.text, self.language, self.sources.rarity)
 
     @cached_property
     def term_weights(self) -> dict[str, float]:
-        """The rarity of each term of the query, 0 for one that no chunk contains."""
+        """The rarity of each term of the query, 0 for a term that no chunk contains."""
         terms = dict.fromkeys(analyse(self.words[0], self.language))
         return {term: self.sources.rarity(term) for term in terms}
 
@@ -102,7 +102,7 @@ class Query:
     def weighted_words(self) -> list[tuple[frozenset[str], float]]:
         """The words of the query, each as its terms in the languages of the store, with its rarity.
 
-        A word that no chunk contains is as rare as one of a single chunk.
+        A word that no chunk contains counts as rare as one in a single chunk.
         """
         weights, others = self.term_weights, alternatives(self.words[0], self.language)
         words = dict.fromkeys(frozenset(others.get(term, (term,))) for term in weights)
@@ -114,7 +114,7 @@ class Query:
         return self.sources.unread(self.text)
 
     def wider(self, candidates: int) -> "Query":
-        """Return the query with more candidates; its vectors and the rows that were read are kept."""
+        """Return the query with more candidates; its vectors and the rows already read are kept."""
         vectors = None if self.options.mode == "keyword" else self.vectors
         options = replace(self.options, candidates=candidates)
         other = Query(self.text, options, self.sources, self.allowed, vectors)
@@ -129,14 +129,14 @@ class Query:
         return {key: self._rows[key] for key in ids}
 
     def shown(self, ids: Sequence[str]) -> dict[str, ShownChunk]:
-        """Return what hits show of chunks; each is read once."""
+        """Return the parts of chunks that hits show; each is read once."""
         missing = [key for key in ids if key not in self._shown]
         if missing:
             self._shown |= self.sources.shown(missing)
         return {key: self._shown[key] for key in ids}
 
     def places(self, candidates: Sequence[Candidate]) -> dict[str, Place]:
-        """Return where candidates are; all steps that ask have the same ones."""
+        """Return the places of candidates, which are cached: all steps that call this have the same candidates."""
         if self._places is None:
             self._places = self.sources.places.of([one.key for one in candidates])
         return self._places
@@ -160,7 +160,7 @@ class Query:
         return in_order(list(found.values()))
 
     def _fuse(self, found: dict[str, Candidate], near: Ranking, held: KeywordHits) -> None:
-        """Give candidates their fused scores, and add those of which only the pictures are near."""
+        """Set the fused scores of candidates, and add chunks that only their pictures or learned terms found."""
         options, pending = self.options, self.sources.without_vectors(held.ids)
         weight = self._weight(near, held)
         parts = fuse(near, [*zip(held.ids, held.scores, strict=True)], options.fusion, weight, pending)
@@ -177,7 +177,7 @@ class Query:
     def _take_seen(
         self, found: dict[str, Candidate], parts: Mapping[str, tuple[float, float]], pending: Collection[str]
     ) -> None:
-        """Give candidates their fused scores where pictures are near or vectors are pending."""
+        """Set the fused scores of candidates if there are pictures or pending vectors."""
         options = self.options
         shown = with_pictures(parts, self.pictured, options.fusion, options.weight) if self.pictured else parts
         for key, (left, right) in shown.items():
@@ -193,7 +193,7 @@ class Query:
 
     @cached_property
     def silent(self) -> frozenset[str]:
-        """The chunks of figures about which nothing says anything: only their pictures can be near to the query."""
+        """The chunks of figures without any words: only their pictures can match the query."""
         return self.sources.pictures.silent if self.sources.pictures else frozenset()
 
     @cached_property
@@ -209,19 +209,19 @@ class Query:
         return terms.matching(self.text, self.options.breadth, self.allowed) if terms else []
 
     def _weight(self, near: Ranking, held: KeywordHits) -> float:
-        """Return the weight of the vectors for this query; without keywords there is nothing to weigh them against."""
+        """Return the weight of the vectors for this query; without keyword hits, it is that of the options."""
         if not held:
             return self.options.weight
         found = found_share(held[0].terms, self.weighted_words)
         return vector_weight(self.options.weight, near, self.unread, found)
 
     def _matching(self, words: str) -> KeywordHits:
-        """Return the hits of the keyword index but for the silent chunks."""
+        """Return the hits of the keyword index without the silent chunks."""
         held = self.sources.matching(words, self.options.breadth, self.allowed, self.language)
         return held.without(self.silent) if self.silent else held
 
     def _nearest(self, vectors: Vector) -> list[tuple[str, float]]:
-        """Return the nearest chunks and their cosines but for the silent chunks."""
+        """Return the nearest chunks and their cosines, without the silent chunks."""
         rankings = [self.sources.nearest(vector, self.options.breadth, self.allowed) for vector in vectors]
         if self.silent:
             rankings = [[one for one in ranking if one[0] not in self.silent] for ranking in rankings]
@@ -249,7 +249,7 @@ class Query:
             yield from (one.missing for one in held if one and one.missing)
 
     def _shortened(self) -> Iterator[str]:
-        """Yield how the indexes read a query that is too long to be read whole."""
+        """Yield a note on how the indexes read a query that is too long to be read whole."""
         mode, parts = self.options.mode, 1 if self.options.mode == "keyword" else len(self.vectors)
         held = self.words[1] if mode != "vector" else 0
         ways = [f"by meaning in {parts} parts"] if parts > 1 else []
@@ -266,5 +266,5 @@ class Query:
 
 
 def _noted(fusion: str, said: str, parts: Mapping[str, tuple[float, float]]) -> Callable[[str], CandidateNote]:
-    """Return what says of a chunk what both rankings contribute to its score."""
+    """Return a function that makes the note on both rankings' contributions to a chunk's score."""
     return lambda key: (fusion, sum(parts[key]), said, parts[key])

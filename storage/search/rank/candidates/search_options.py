@@ -1,4 +1,4 @@
-"""Search options: the options of a search, which are checked when they are built."""
+"""Search options: the options of a search, which are checked on creation."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -17,12 +17,13 @@ Rewrite = Callable[[str], Sequence[str]]
 """Returns other wordings of a query; raises `NoWordings` with the reason if there are none."""
 
 CANDIDATES = 200
-"""Candidates that each index returns. A chunk beyond them has no score from that index, and the scores of a linear
-fusion are scaled over them."""
+"""Candidates that each index returns. A chunk beyond them has no score from that index, and a linear fusion scales
+scores over them."""
 CHUNKS_PER_HIT = 4
-"""Chunks considered for each hit if several become one: chunks of one parent, and neighbours that widen a hit."""
+"""Chunks considered per hit if several become one: chunks of one parent, and neighbours that widen a hit."""
 LONGEST_QUERY = 20_000
-"""Characters; a longer text is a document rather than a question, and the analyser would process all of it."""
+"""The most characters of a query. A longer text is a document, not a question, and the analyser would process all of
+it."""
 
 
 class SearchArguments(TypedDict, total=False):
@@ -144,7 +145,7 @@ class SearchOptions:
 
 
 def options_of(k: int, mode: Mode, where: str | None, how: Mapping[str, Any]) -> SearchOptions:
-    """Return the options of a search; raise `QueryError` for a name in `how` that is none of them."""
+    """Return the options of a search; raise `QueryError` for an unknown name in `how`."""
     known = SearchArguments.__annotations__
     for name in how.keys() - known.keys():
         raise QueryError(f"a search has no option {name!r}; it takes k, mode, where, {', '.join(known)}")
@@ -152,14 +153,14 @@ def options_of(k: int, mode: Mode, where: str | None, how: Mapping[str, Any]) ->
 
 
 def check_where(where: object) -> None:
-    """Raise `QueryError` for a condition that is no SQL, such as the dict that other search engines take."""
+    """Raise `QueryError` for a condition that is not SQL, such as the dict that other search engines accept."""
     if where is not None and not isinstance(where, str):
         raise QueryError(f"where takes an SQL condition as a string{_in_sql(where)}, got {where!r}")
     check_text(where or "", "where")
 
 
 def _in_sql(where: object) -> str:
-    """Return how a dict of plain values is spelled as a condition."""
+    """Return how to write a dict of plain values as an SQL condition."""
     if not isinstance(where, dict) or not all(isinstance(value, str | int | float) for value in where.values()):
         return ""
     columns = {*CHUNKS.names, *DOCUMENTS.names}
@@ -172,7 +173,7 @@ def check_query(text: str) -> None:
     check_text(text, "the query")
     if not text.strip():
         raise QueryError("the query is empty; type a question")
-    # Such a text has a vector, and some chunk would be nearest to it, by chance.
+    # Such a text has a vector, too, and some chunk would be nearest to it by chance.
     if not any(map(str.isalnum, text)):
         raise QueryError(f"the query {text.strip()[:40]!r} contains no word; ask in words")
     if len(text) > LONGEST_QUERY:
@@ -180,13 +181,13 @@ def check_query(text: str) -> None:
 
 
 def check_count(value: object, what: str, least: int) -> None:
-    """Raise `QueryError` for what is no whole number, or too small. Numpy's integers, which are no `int`, are right."""
+    """Raise `QueryError` unless `value` is a whole number of at least `least`; numpy integers are accepted."""
     if not isinstance(value, Integral) or int(value) < least:
         raise QueryError(f"{what} must be a whole number of at least {least}, got {value!r}")
 
 
 def check_text(text: str, what: str) -> None:
-    """Raise `QueryError` for what is no text, or that UTF-8 cannot express, which no index and no database takes."""
+    """Raise `QueryError` for what is not a string, or cannot be encoded in UTF-8, which indexes and databases need."""
     if not isinstance(text, str):
         raise QueryError(f"{what} must be a string, got {text!r}")
     if any("\ud800" <= character <= "\udfff" for character in text):

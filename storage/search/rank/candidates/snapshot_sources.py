@@ -1,6 +1,6 @@
 """Snapshot sources: what a search reads from one snapshot: both indexes, the encoder, rows, ordinals and texts.
 
-The vectors are those of LanceDB, or of the packs of a small store.
+The vectors come from LanceDB, or in a small store from the packs.
 """
 
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -51,15 +51,16 @@ if TYPE_CHECKING:
     from docmill.storage.search.rank.candidates.learned_terms import LearnedTerms
 
 _FOREIGN_SHARE = 4
-"""Rows of packs for each vector of the snapshot, above which LanceDB is read: packs keep the vectors of past chunks."""
+"""If the packs have more rows than this for each vector of the snapshot, LanceDB is read instead: packs also keep the
+vectors of past chunks."""
 _ROWS_AT_ONCE = 1 << 14
-"""Vectors to take from the packs at a time, in 25 MB if each has 384 numbers: each time, row groups are read anew."""
+"""Vectors to take from the packs at a time: 25 MB with 384 dimensions. Each time, row groups are read again."""
 _ROWS_OF_PART_AT_ONCE = 1 << 16
-"""As above, for a part of a store: its vectors are spread over all row groups, which takes 0.4 s each time."""
+"""As above, for a part of a store: its vectors are spread over all row groups, so each time takes 0.4 s."""
 _MOST_IN_MEMORY = 2 * INDEX_ROWS
-"""Chunks of a part of a store whose vectors are compared in memory: the index misses rows with any filter. With 384
-numbers, twice as many would take 600 MB for each set of principals."""
-_MOST_PACKS = 64  # one takes 2 ms to read, and to import LanceDB takes a second
+"""For a part of a store with at most this many chunks, vectors are compared in memory, because the index misses rows if
+there is a filter. Twice as many with 384 dimensions would take 600 MB for each set of principals."""
+_MOST_PACKS = 64  # reading one takes 2 ms, and importing LanceDB takes a second
 
 
 def open_vectors(stored: StoredSnapshot) -> VectorIndex | FlatIndex:
@@ -80,7 +81,7 @@ def open_vectors(stored: StoredSnapshot) -> VectorIndex | FlatIndex:
 
 
 def _of_part(stored: StoredSnapshot, whole: StoredSnapshot) -> VectorIndex | FlatIndex:
-    """Return the vectors of what some principals may see: in memory, or in the table of all if they are very many."""
+    """Return the vectors that some principals may see: in memory, or in the complete table if there are very many."""
     if stored.snapshot.rows("chunks") <= _MOST_IN_MEMORY:
         return _in_memory(stored, whole.ensure_packs("embeddings"), _ROWS_OF_PART_AT_ONCE)
     ids = read_table(stored, "chunks", ["chunk_id"]).column("chunk_id").to_pylist()
@@ -88,7 +89,7 @@ def _of_part(stored: StoredSnapshot, whole: StoredSnapshot) -> VectorIndex | Fla
 
 
 def _is_small(stored: StoredSnapshot) -> bool:
-    """Return whether all vectors are compared in memory anyway, and the packs of this machine hold few others."""
+    """Return whether all vectors are compared in memory anyway, and the packs are here and have few other vectors."""
     rows, packs = stored.snapshot.vectors.rows, stored.snapshot.artifacts["embeddings"]
     few = len(packs) <= _MOST_PACKS and sum(pack.rows for pack in packs) <= _FOREIGN_SHARE * rows
     return (
@@ -111,13 +112,13 @@ def _in_memory(stored: StoredSnapshot, packs: list[Path], at_once: int) -> FlatI
 Vector = npt.NDArray[np.float32]
 _SHOWN = [field.name for field in fields(ShownChunk)]
 _QUERIES_KEPT = 1_000
-"""Vectors of queries in memory, 1.5 MB with the bundled model. People ask a query again in another mode, with another
-condition and for its facets; encoding it takes most of a search of a small store."""
+"""Vectors of queries in memory: 1.5 MB with the bundled model. People repeat a query in another mode, with another
+condition or for its facets, and encoding it takes most of the time of a search in a small store."""
 _SCORING = Scoring(idf="positive")  # each word of the query that a chunk contains must raise its score
 
 
 class ChunkPiece(NamedTuple):
-    """A chunk as a piece of its document; pieces of one kind are consecutive."""
+    """A chunk as a piece of its document; pieces of the same kind follow each other."""
 
     key: str
     start: int
@@ -128,7 +129,7 @@ class ChunkPiece(NamedTuple):
 
 
 class SnapshotReader:
-    """One snapshot as a search reads it. Each index is opened on first use."""
+    """Reads one snapshot for searches. Each index is opened on first use."""
 
     def __init__(self, stored: StoredSnapshot) -> None:
         self.stored = stored
@@ -154,7 +155,7 @@ class SnapshotReader:
 
     @computed_once
     def query_vector(self) -> Callable[[str], Vector]:
-        """Returns the vector of a query that the model takes whole, (dim,) of unit L2 norm; kept by its text."""
+        """Returns the vector of a query that fits the model, (dim,) of unit L2 norm; cached by its text."""
         return lru_cache(_QUERIES_KEPT)(self.encoder.encode_query)
 
     def nearest(self, vector: Vector, k: int, allowed: Collection[str] | None) -> list[tuple[str, float]]:
@@ -162,7 +163,7 @@ class SnapshotReader:
         return self._vectors.search(vector, k, allowed)
 
     def without_vectors(self, ids: Collection[str]) -> set[str]:
-        """Return those of some chunks whose vectors are pending."""
+        """Return the ids among `ids` of chunks whose vectors are pending."""
         return set(ids) - self._vectors.held(ids) if self.snapshot.pending else set()
 
     def matching(self, text: str, k: int, allowed: Collection[str] | None, language: str = "") -> KeywordHits:
@@ -176,7 +177,7 @@ class SnapshotReader:
 
     @property
     def rarest(self) -> float:
-        """The rarity of a term of one chunk."""
+        """The rarity of a term that one chunk has."""
         return float(np.log1p(self.snapshot.keywords.rows))
 
     def unread(self, text: str) -> float:
@@ -185,7 +186,7 @@ class SnapshotReader:
 
     @computed_once
     def _reading_dir(self) -> str:
-        """The folder of the tokenizer by which the model of the store reads, "" if it is unknown."""
+        """The folder of the tokenizer of the store's model, "" if it is unknown."""
         return str(reading_dir(self.snapshot.space.model, self.snapshot.space.revision) or "")
 
     @property
@@ -199,7 +200,7 @@ class SnapshotReader:
         return {row.chunk_id: row for row in rows}
 
     def shown(self, ids: Sequence[str]) -> dict[str, ShownChunk]:
-        """Return what hits show of chunks, by id."""
+        """Return the parts of chunks that hits show, by id."""
         rows = from_table(self._chunks.rows("chunk_id", ids, _SHOWN), ShownChunk)
         return {row.chunk_id: row for row in rows}
 
@@ -209,7 +210,7 @@ class SnapshotReader:
         return sorted(rows, key=lambda row: row.ordinal)
 
     def columns_of(self, document: str, names: Sequence[str]) -> list[dict[str, Any]]:
-        """Return columns of the chunks of a document in their order, `ordinal` among them."""
+        """Return columns of the chunks of a document in order; `names` must include `ordinal`."""
         table = self._chunks.rows("document_id", [document], ("document_id", *names))
         rows: list[dict[str, Any]] = table.drop_columns("document_id").sort_by("ordinal").to_pylist()
         return rows
@@ -259,7 +260,7 @@ class SnapshotReader:
             raise StoreError(f"passages are counted in tokens of {space.model}; {error}") from error
 
     def source_urls(self, documents: Collection[str]) -> dict[str, str]:
-        """Return where a person opens the originals of documents, by their ids; files on a disk may be left out."""
+        """Return the URLs of the originals of documents, by document id; files on a disk may be left out."""
         some = self._documents.filled("source_url", documents)
         table = self._documents.rows("document_id", some, ("document_id", "source_url"))
         return dict(zip(*(column.to_pylist() for column in table.columns), strict=True))
@@ -275,7 +276,7 @@ class SnapshotReader:
 
     @computed_once
     def text_packs(self) -> Packs:
-        """The packs of the canonical texts. Their keys stay in memory: to read them takes longer than most texts."""
+        """The packs of the canonical texts. Their keys stay in memory: reading keys takes longer than reading a text."""
         return self._packs("texts")
 
     @computed_once
@@ -328,8 +329,8 @@ class SnapshotReader:
         except StoreError:
             if self.snapshot.number == snapshots.numbers(self.stored.root)[-1]:
                 raise
-            # A repair skips the postings of an old snapshot: if they are lost or outdated, rebuild them here.
-            with TemporaryDirectory(prefix="docmill-keywords-") as folder:  # mapped files outlive it
+            # A repair skips the postings of old snapshots, so if they are lost or outdated, rebuild them here.
+            with TemporaryDirectory(prefix="docmill-keywords-") as folder:  # mapped files stay readable after it
                 state = rebuild(Path(folder), stored_rows(self.stored), self.snapshot.keywords.language)
                 return KeywordIndex(Path(folder), state, _SCORING)
 

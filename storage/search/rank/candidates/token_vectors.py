@@ -1,4 +1,4 @@
-"""Token vectors: a cache of the vectors of the tokens of texts, because many queries find the same texts."""
+"""Token vectors: cache the vectors of the tokens of texts, because many queries find the same texts."""
 
 import threading
 from collections import OrderedDict
@@ -12,7 +12,7 @@ KEPT_BYTES = 128 * 2**20
 
 
 class TokenEncoder(Protocol):
-    """A model that gives vectors of tokens; see `Encoder` for what it returns."""
+    """A model that computes vectors of tokens; see `Encoder` for what it returns."""
 
     def encode_tokens(self, texts: Sequence[str]) -> list[TokenVectors]: ...
 

@@ -1,7 +1,8 @@
-"""Cover words: a chunk gets more for what a query shares with the cover of its document.
+"""Cover words: raise the score of a chunk if the cover of its document has words of the query.
 
-A report names its company on the cover alone. Vectors do not know covers, so of two reports that say the same they take
-either. Documents with a title are left alone: the contexts of their chunks name it, and vectors know contexts.
+A report may name its company only on the cover. Vectors do not include covers, so they cannot distinguish two reports
+that say the same. Documents with a title are left alone: the contexts of their chunks name it, and vectors include
+contexts.
 """
 
 from docmill.storage.search.rank.candidates.confidence import highest_score
@@ -15,7 +16,7 @@ _SCALED = "the covers of other documents have words of the query; scaled by {:.3
 def add_cover(candidates: list[Candidate], query: Query) -> list[Candidate]:
     """Return candidates by score + share · highest possible score · the part of the query's words on the cover.
 
-    Words count by their rarity. If any candidate gets more, all scores are scaled, so that none exceeds the highest.
+    Words count by their rarity. If any score rises, all are scaled, so that none exceeds the highest possible one.
     """
     named = [one for one in candidates if one.held is not None and one.key in one.held.titled]
     places = query.places(candidates) if named else {}
@@ -33,7 +34,7 @@ def add_cover(candidates: list[Candidate], query: Query) -> list[Candidate]:
 
 
 def _part(one: Candidate, query: Query) -> float:
-    """Return the part of the query's words that the field `title` contains: without a title, it has the cover."""
+    """Return the part of the query's words in the field `title`, which has the cover if there is no title."""
     weights = query.term_weights
     held = sum(weights.get(term, 0.0) for term, fields in one.fields.items() if "title" in fields)
     return held / (sum(weights.values()) or 1.0)

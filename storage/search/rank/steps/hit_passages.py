@@ -1,6 +1,6 @@
-"""Hit passages: how likely each sentence of the hits answers a query, and the passage of each hit.
+"""Hit passages: estimate how likely each sentence of the hits answers a query, and choose the passage of each hit.
 
-A passage is one run of consecutive sentences; all of them together stay under a budget.
+A passage is one run of consecutive sentences; all passages together stay within a budget of tokens.
 """
 
 from bisect import bisect_right
@@ -20,13 +20,13 @@ from docmill.storage.search.rank.candidates.query import Query
 from docmill.storage.search.sentences.sentence_spans import sentence_spans
 
 _LEAST_SHARE = 0.015
-"""Share of the likelihood of the best sentence below which a sentence does not pay for its tokens. Recall / IoU of 750
-tokens on the excerpts with parts, half `look`: 0 95.2 / 6.5, .01 95.2 / 9.0, .015 95.2 / 10.6, .03 93.3 / 14.4."""
-_HALVINGS = 24  # of the range of prices: far finer than likelihoods differ
+"""A sentence with a smaller share of the best sentence's likelihood is not worth its tokens. Recall / IoU of 750 tokens
+on the excerpts with parts, half `look`: 0 95.2 / 6.5, .01 95.2 / 9.0, .015 95.2 / 10.6, .03 93.3 / 14.4."""
+_HALVINGS = 24  # bisections of the range of prices: far finer than likelihoods differ
 
 
 class JudgedSentences(NamedTuple):
-    """The sentences of a hit: the tokens of each, and how likely it answers; 0 for one that must not be taken."""
+    """The sentences of a hit: the tokens of each, and how likely it answers; 0 if it must not be chosen."""
 
     tokens: list[int]
     likelihoods: list[float]
@@ -37,12 +37,12 @@ Run = tuple[int, int]
 
 
 def best_runs(hits: Sequence[JudgedSentences], budget: int) -> dict[int, Run]:
-    """Return the runs that hold most of the answer, by the number of their hit, with at most `budget` tokens in all.
+    """Return the runs that contain most of the answer, by the number of their hit, with at most `budget` tokens in all.
 
-    Each token has a price, and the best run of a hit is that whose likelihoods exceed the prices of their tokens by
-    most. The price is the lowest at which all runs fit the budget, and at least a share of the best likelihood: what
-    hardly answers is left out even if there is room for it. What then remains of the budget goes to the sentences
-    beside the runs, the likeliest first.
+    Each token has a price, and the best run of a hit is the one whose likelihoods exceed the price of its tokens by
+    most. The price is the lowest at which all runs fit into the budget, but at least a share of the best likelihood, so
+    that unlikely sentences are left out even if there is room for them. The rest of the budget goes to the sentences
+    next to the runs, the likeliest first.
     """
     high = max((likelihood for hit in hits for likelihood in hit.likelihoods), default=0.0)
     least = low = _LEAST_SHARE * high
@@ -82,7 +82,7 @@ def _best_run(hit: JudgedSentences, price: float) -> Run | None:
 
 
 def _filled(hits: Sequence[JudgedSentences], runs: dict[int, Run], budget: int, least: float) -> dict[int, Run]:
-    """Return runs grown by single sentences, the likeliest first, while one of at least a likelihood fits."""
+    """Return runs grown by single sentences, the likeliest first, while one at least as likely as `least` fits."""
     runs, left = dict(runs), budget - _cost(hits, runs)
     while True:
         beside = (
@@ -100,7 +100,7 @@ def _filled(hits: Sequence[JudgedSentences], runs: dict[int, Run], budget: int, 
 
 
 def _beside(hits: Sequence[JudgedSentences], runs: dict[int, Run]) -> Iterator[tuple[int, int]]:
-    """Yield the sentences that may be added: those beside a hit's run, and all of a hit without one."""
+    """Yield the sentences that may be added: those next to a hit's run, and all sentences of a hit without a run."""
     for number, hit in enumerate(hits):
         if number not in runs:
             yield from ((number, place) for place in range(len(hit.tokens)))
@@ -112,12 +112,12 @@ def _beside(hits: Sequence[JudgedSentences], runs: dict[int, Run]) -> Iterator[t
 _LINES = frozenset({"code", "data", "log", "table"})
 """Content types whose lines are sentences."""
 _WORDS, _MEANING, _RANK, _OFFSET = 5.0, 0.75, 3.0, 8.0
-"""The weights of a logistic model of whether a sentence is in an excerpt that answers, see `_likelihoods`.
+"""The weights of a logistic model of whether a sentence is in an excerpt that answers the query; see `_likelihoods`.
 
-Fitted on half of the questions about the two corpora of Chroma's chunking evaluation, and rounded. Vectors of the
-sentences themselves, alone or read in their chunk, take a second of CPU time to encode, and added nothing to these.
+They were fitted on half of the questions about the two corpora of Chroma's chunking evaluation, and rounded. Vectors of
+the sentences themselves, alone or read in their chunk, take a second of CPU time to encode, and improved nothing.
 """
-_TINY = 1e-6  # a spread of similarities that is rounding
+_TINY = 1e-6  # a smaller spread of similarities is only rounding
 
 Floats = npt.NDArray[np.float64]
 
@@ -136,13 +136,13 @@ class _ReadHit:
         yield from (self.hit.text[start:end] for (start, _), end in zip(self.spans, ends, strict=True))
 
     def sentences(self) -> Iterator[str]:
-        """Yield the words of each sentence, without its markup if the hit is the chunk as it was indexed."""
+        """Yield the words of each sentence, without markup if the hit's text is that of the indexed chunk."""
         text, unread = self.hit.text, self.row.unread if self.hit.text == self.row.text else ()
         yield from (reading(text[start:end], clipped(unread, start, end)) for start, end in self.spans)
 
 
 def with_passages(hits: Sequence[Hit], query: Query) -> list[Hit]:
-    """Return hits with the passages in them that answer a query, with at most so many tokens as its options allow."""
+    """Return hits with their passages that answer a query, within the budget of tokens of its options."""
     rows = query.rows([hit.chunk_id for hit in hits])
     read = [_ReadHit(hit, rows[hit.chunk_id], sentence_spans(hit.text, hit.content_type in _LINES)) for hit in hits]
     judged = _judged(read, query)
@@ -161,7 +161,7 @@ def _with_passage(one: _ReadHit, run: Run | None) -> Hit:
 def _judged(read: Sequence[_ReadHit], query: Query) -> list[JudgedSentences]:
     """Return the tokens of the sentences of each hit, and how likely each sentence answers.
 
-    A sentence that alone is beyond the budget, or that a better hit contains as well, has the likelihood 0.
+    A sentence that alone exceeds the budget, or that a better hit also contains, has the likelihood 0.
     """
     counts = query.sources.token_counts([piece for one in read for piece in one.pieces()])
     budget, found = query.options.passages, []
@@ -179,7 +179,7 @@ def _divided(values: Sequence[int], read: Sequence[_ReadHit]) -> Iterator[list[i
 
 
 def _repeated(read: Sequence[_ReadHit]) -> Iterator[list[bool]]:
-    """Yield for each sentence of a hit whether a better hit of the same document holds some of it."""
+    """Yield for each sentence of a hit whether a better hit of the same document overlaps it."""
     held: dict[str, list[tuple[int, int]]] = {}
     for one in read:
         hit, earlier = one.hit, held.setdefault(one.hit.uri, [])
@@ -191,9 +191,9 @@ def _repeated(read: Sequence[_ReadHit]) -> Iterator[list[bool]]:
 def _likelihoods(read: Sequence[_ReadHit], query: Query) -> list[Floats]:
     """Return for each hit how likely each of its sentences answers, from 0 to 1.
 
-    It grows with the rarity of the words that a sentence shares with the query, as a share of that of all words of the
-    query; with the similarity of its part of the chunk to the query, in standard deviations from the mean of all parts
-    of the hits; and with the place of the hit, as 1 / rank.
+    It grows with the share of the query's words in the sentence, weighted by rarity; with the similarity of the query
+    and the sentence's part of the chunk, in standard deviations from the mean of all parts of the hits; and with 1 /
+    rank of the hit.
     """
     words = [_words(one, query) for one in read]
     meanings = _meanings(read, query)
@@ -212,7 +212,7 @@ def _words(one: _ReadHit, query: Query) -> Floats:
 
 
 def _meanings(read: Sequence[_ReadHit], query: Query) -> list[Floats]:
-    """Return the similarity of each sentence's part to the query; 0 in a search by keywords and without vectors."""
+    """Return the similarity of each sentence's part to the query; 0 in keyword mode or without vectors."""
     near: dict[str, Floats] = {}
     if query.options.mode != "keyword":
         vectors = query.sources.part_vectors([one.row.chunk_id for one in read])
@@ -225,7 +225,7 @@ def _meanings(read: Sequence[_ReadHit], query: Query) -> list[Floats]:
 
 
 def _by_part(one: _ReadHit, values: Floats) -> Floats:
-    """Return for each sentence of a hit the value of the part that it begins in, or of the nearest part."""
+    """Return for each sentence of a hit the value of the part in which it begins; else the largest value."""
     if len(values) != len(one.row.parts) + 1:
         return np.full(len(one.spans), values.max())
     shift = one.hit.start_char - one.row.start_char

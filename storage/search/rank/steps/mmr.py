@@ -7,13 +7,14 @@ from docmill.storage.search.rank.candidates.hit import Candidate
 from docmill.storage.search.rank.candidates.query import Query
 
 _FEWEST, _PER_HIT = 50, 10
-"""First candidates that take part: so many for each hit, and at least the fewest. The vector of each is read."""
+"""How many of the first candidates take part: at least the first number, and the second for each hit. The vector of
+each is read."""
 
 
 def diversify(candidates: list[Candidate], query: Query) -> list[Candidate]:
-    """Return candidates so that each one scores well and differs from earlier ones: (1 - d) · score - d · likeness.
+    """Reorder candidates so that each scores well and differs from those before it: (1 - d) · score - d · likeness.
 
-    Scores are scaled to [0, 1]; likeness is the greatest cosine to a better hit. Only the first candidates take part.
+    Scores are scaled to [0, 1]; likeness is the largest cosine to a better hit. Only the first candidates take part.
     """
     share, depth = query.options.diversity, max(_FEWEST, query.options.wanted * _PER_HIT)
     some, rest = candidates[:depth], candidates[depth:]

@@ -1,6 +1,6 @@
 """Near duplicates: among hits that overlap or repeat each other, keep only the best.
 
-Texts of nearly the same words differ by the facts that they state: numbers, names and negations.
+Texts with nearly the same words count as different if they state different facts: numbers, names and negations.
 """
 
 import math
@@ -41,8 +41,8 @@ não jamais nenhum nenhuma sem nem
 niet geen nooit zonder inte ingen inget inga aldrig utan ikke uden uten
 nie nigdy bez не нет никогда без ни ei değil yok
 """
-"""Words that negate, of the languages that most stores hold. One that means something else in the language of a text
-does no harm: it only keeps a hit that repeats another but for this word."""
+"""Negating words in the languages of most stores. If a word means something else in the language of a text, it only
+keeps a hit that otherwise repeats another."""
 _AMOUNT_WORDS = """
 zero one two three four five six seven eight nine ten eleven twelve hundred thousand million billion trillion
 first second third half double twice
@@ -55,30 +55,30 @@ _NEGATIONS, _AMOUNTS = frozenset(_NEGATION_WORDS.split()), frozenset(_AMOUNT_WOR
 
 @dataclass(frozen=True, slots=True)
 class StatedFacts:
-    """What a text states, in order; `openings` are capitalised words that begin a sentence, names or not."""
+    """The facts of a text, in order; `openings` are capitalised words at the start of sentences, names or not."""
 
     stated: tuple[str, ...]
     openings: frozenset[str]
     words: frozenset[str]
 
     def same(self, other: "StatedFacts") -> bool:
-        """Return whether two texts of nearly the same words state the same.
+        """Return whether two texts with nearly the same words state the same facts.
 
-        A sentence can begin with a name, which then looks like any other first word. So first words count if each
-        text has one that the other lacks altogether: "Ada was paid" and "Bob was paid" differ, "The clerk was paid" and
-        "Then the clerk was paid" do not.
+        A name at the start of a sentence looks like any other first word. So first words count if each text has one
+        that is nowhere in the other: "Ada was paid" and "Bob was paid" differ, "The clerk was paid" and "Then the clerk
+        was paid" do not.
         """
         replaced = self.openings - other.words and other.openings - self.words
         return self.stated == other.stated and not replaced
 
 
 def facts_of(text: str) -> StatedFacts:
-    """Return what a text states.
+    """Return the facts that a text states.
 
-    - Numbers are compared without the signs between thousands: 1,000 is 1000. Words for numbers count as well.
-    - Names are identifiers (with a digit, an underscore or a capital after the first letter), and capitalised words
-      that do not begin a sentence or a line.
-    - All negations are one, as "is not" and "isn't" say the same.
+    - Numbers, without separators of thousands: 1,000 equals 1000. Words for numbers count as well.
+    - Names: identifiers (with a digit, an underscore or a capital after the first letter), and capitalised words that
+      do not begin a sentence or a line.
+    - Negations, which are all equal, because "is not" and "isn't" say the same.
     """
     tokens = list(_tokens(text))
     stated = [fact for kind, token, opens in tokens for fact in _STATED[kind](token, opens)]
@@ -88,7 +88,7 @@ def facts_of(text: str) -> StatedFacts:
 
 
 def _tokens(text: str) -> Iterator[tuple[str, str, bool]]:
-    """Yield the kind of each word and number, itself, and whether it begins a sentence or a line."""
+    """Yield each word and number with its kind, and whether it begins a sentence or a line."""
     opens = True
     for match in _TOKEN.finditer(text):
         kind = match.lastgroup or ""
@@ -98,7 +98,7 @@ def _tokens(text: str) -> Iterator[tuple[str, str, bool]]:
 
 
 def _word_states(word: str, opens: bool) -> list[str]:
-    """Return what a word states: nothing, itself, or for each negation in it the same sign."""
+    """Return the facts of a word: none, the word itself, or `not` for each negation in it."""
     folded = word.casefold()
     if folded in _NEGATIONS or folded.endswith(_CONTRACTED):
         return [_NOT]
@@ -113,7 +113,7 @@ def _is_identifier(word: str) -> bool:
 
 
 def _digits(token: str) -> str:
-    """Return a token with the digits 0 to 9 for those of its script."""
+    """Return a token with digits of other scripts replaced by 0 to 9."""
     if token.isascii():
         return token
     return "".join(str(unicodedata.decimal(sign)) if sign.isdecimal() else sign for sign in token)
@@ -124,23 +124,24 @@ _STATED: Mapping[str, Callable[[str, bool], list[str]]] = {
     "number": lambda token, _: [_digits(token)],
     "grouped": lambda token, _: [_digits(token.translate(_GROUPS))],
 }
-"""What a token states, by its kind."""
+"""Functions that return the facts of a token, by its kind."""
 
 
 Span = tuple[int, int]
 
 _OVERLAP = 0.5
-"""Share of the shorter span above which two hits show the same passage. With a smaller share, neighbours that
-overlap by design hide each other; with a larger one, the same passage fills several hits."""
+"""If two hits share more than this part of the shorter span, they show the same passage. With a smaller share,
+neighbours that overlap by design hide each other; with a larger one, the same passage fills several hits."""
 _LIKENESS = 0.9
-"""Share of all words of two hits that both contain, from which on one may repeat the other, if both state the same."""
+"""If two hits share at least this part of all their words, one may repeat the other, provided their facts are equal."""
 _SAME_SCORE, _SAME_COSINE = 0.05, 0.05
-"""Share of the score and difference of cosines up to which a chunk of the same matched terms may be a copy, as
-contexts make the scores of copies differ. Once there are enough hits, only the rows of such chunks are read: reading
-rows takes most of the time of a search."""
+"""A chunk with the same matched terms may be a copy if its score differs by at most this share, and its cosine by at
+most this much; contexts make the scores of copies differ. Once there are enough hits, only the rows of such chunks are
+read, because reading rows takes most of the time of a search."""
 _MOST_COPIES = 200
-"""Copies that a hit lists; further ones are counted. Of a page in thousands of documents nobody reads them all."""
-_MOST_ROWS = 256  # rows that are read at once: so many share the cost of a look-up
+"""Copies that a hit lists; further ones are only counted. If a page is in thousands of documents, nobody reads them
+all."""
+_MOST_ROWS = 256  # rows that are read at once, so that they share the cost of a look-up
 _MOST_ALIKE = 5  # rows of possible copies that are read for a search; each takes half a millisecond
 _FACTORS = np.array([0x9E3779B1, 0x85EBCA77, 0xC2B2AE3D, 0x27D4EB2F], np.uint64)[:, None]
 _WORD = re.compile(r"\w+")
@@ -152,11 +153,10 @@ def overlap(one: Span, other: Span, share: float = _OVERLAP) -> bool:
 
 
 def distinct(candidates: list[Candidate], query: Query) -> list[Candidate]:
-    """Return the best candidates, as many as wanted, none of which overlaps a better one or repeats it.
+    """Return the best candidates, as many as wanted, without those that overlap or repeat a better one.
 
-    Two hits overlap if they share over half of the shorter span. One repeats the other if nine tenths of all their
-    words are in both and they state the same numbers, names and negations; the better one then has the other among its
-    `copies`.
+    Two hits overlap if they share over half of the shorter span. One repeats the other if they share nine tenths of all
+    their words and state the same numbers, names and negations; the better one then lists the other in `copies`.
     """
     kept, seen = _KeptHits(), 0
     for one, row in _rows(candidates, query):
@@ -165,7 +165,7 @@ def distinct(candidates: list[Candidate], query: Query) -> list[Candidate]:
             if not kept.copied(own):
                 kept.add(own)
         seen += 1
-        if len(kept.hits) == query.options.wanted:  # here, as the next row would be read first
+        if len(kept.hits) == query.options.wanted:  # checked here, before the next row is read
             break
     alike = list(islice(filter(kept.ranks_like, candidates[seen:]), _MOST_ALIKE))
     for one, row in _rows(alike, query):
@@ -176,7 +176,7 @@ def distinct(candidates: list[Candidate], query: Query) -> list[Candidate]:
 
 
 def _rows(candidates: list[Candidate], query: Query) -> Iterator[tuple[Candidate, ShownChunk]]:
-    """Yield candidates with their rows, which are read when they are needed: the more, the more there were before."""
+    """Yield candidates with their rows, which are read as needed, in growing batches."""
     first, step = 0, query.options.wanted
     while first < len(candidates):
         some = candidates[first : first + step]
@@ -186,7 +186,7 @@ def _rows(candidates: list[Candidate], query: Query) -> Iterator[tuple[Candidate
 
 
 class _ComparedChunk:
-    """A chunk with the words of its text, and what it states."""
+    """A chunk with the words and the facts of its text."""
 
     def __init__(self, one: Candidate, row: ShownChunk) -> None:
         self.one = one
@@ -195,21 +195,21 @@ class _ComparedChunk:
         self.signs = _signs(self.words)
 
     def like(self, other: "_ComparedChunk") -> bool:
-        """Return whether nine tenths of all words are in both texts."""
+        """Return whether the two texts share nine tenths of all their words."""
         return len(self.words & other.words) >= _LIKENESS * len(self.words | other.words)
 
     @cached_property
     def facts(self) -> StatedFacts:
-        """What it states, asked for only once a chunk of nearly the same words is seen."""
+        """The facts of its text, computed only once a chunk with nearly the same words is seen."""
         return facts_of(self.row.text)
 
 
 class _KeptHits:
-    """The chunks kept so far, found by document and by words."""
+    """The chunks kept so far, to be found by document and by words."""
 
     def __init__(self) -> None:
         self.hits: list[Candidate] = []
-        self._least = math.inf  # score of what can rank like a kept chunk
+        self._least = math.inf  # the lowest score that a copy of a kept chunk can have
         self._by_terms: dict[frozenset[str], list[Candidate]] = defaultdict(list)
         self._spans: dict[str, list[tuple[Span, Candidate]]] = defaultdict(list)
         self._like: dict[tuple[int, int], list[_ComparedChunk]] = defaultdict(list)
@@ -225,13 +225,13 @@ class _KeptHits:
             self._like[sign].append(own)
 
     def ranks_like(self, other: Candidate) -> bool:
-        """Return whether both indexes gave a chunk nearly the scores of a kept one, as they do to copies of it."""
+        """Return whether both indexes gave a chunk nearly the same scores as a kept one, so that it may be a copy."""
         if other.score < self._least:
             return False
         return any(_alike(one, other) for one in self._by_terms.get(frozenset(other.terms), ()))
 
     def overlapped(self, row: ShownChunk) -> bool:
-        """Return whether a chunk overlaps a kept one, which then says so."""
+        """Return whether a chunk overlaps a kept one, and note it there."""
         own = row.start_char, row.end_char
         for span, one in self._spans[row.document_id]:
             if overlap(span, own):
@@ -240,7 +240,7 @@ class _KeptHits:
         return False
 
     def copied(self, own: _ComparedChunk) -> bool:
-        """Return whether a chunk repeats a kept one, which then has it among its copies."""
+        """Return whether a chunk repeats a kept one, and list it there as a copy."""
         near = (kept for sign in own.signs for kept in self._like.get(sign, ()))
         better = next((kept.one for kept in near if own.like(kept) and kept.facts.same(own.facts)), None)
         if better is not None:
@@ -255,14 +255,14 @@ class _KeptHits:
         better.note("distinct", f"stands for {copy.uri} {copy.start_char}-{copy.end_char}, too, which repeats it")
 
     def count_copies(self) -> None:
-        """Let each hit say how many copies it does not list."""
+        """Note in each hit how many copies it does not list."""
         for one in self.hits:
             if count := self._unlisted[one.key]:
                 one.note("distinct", f"stands for {count:,} further chunks, too, which repeat it")
 
 
 def _alike(one: Candidate, other: Candidate) -> bool:
-    """Return whether two chunks of the same terms have nearly the same scores."""
+    """Return whether two chunks with the same terms have nearly the same scores."""
     if abs(one.score - other.score) > _SAME_SCORE * abs(one.score):
         return False
     meanings = [found.vector_score for found in (one, other) if found.vector_score is not None]
@@ -272,7 +272,7 @@ def _alike(one: Candidate, other: Candidate) -> bool:
 def _signs(words: frozenset[str]) -> list[tuple[int, int]]:
     """Return signatures of a set of words: sets that are nine tenths alike share one, except in one of 10,000 cases.
 
-    Each is the least hash under its own function (Broder, "On the resemblance and containment of documents", 1997).
+    Each is the smallest hash under its own function (Broder, "On the resemblance and containment of documents", 1997).
     """
     if not words:
         return []

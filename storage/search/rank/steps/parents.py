@@ -1,4 +1,4 @@
-"""Parents: return more of a document than the chunk that was found, by its parent or by its neighbours."""
+"""Parents: return more of a document than the chunk that was found: its parent or its neighbours."""
 
 from collections.abc import Sequence
 
@@ -29,9 +29,9 @@ def climb(candidates: list[Candidate], query: Query) -> list[Candidate]:
 
 
 def widen(candidates: list[Candidate], query: Query) -> list[Candidate]:
-    """Return the best candidates, each grown by whole chunks of its document before and after, in turn.
+    """Return the best candidates, each grown by whole chunks of its document, alternately after and before it.
 
-    A hit has at most `widen` tokens unless its own chunk has more. It takes no text that an earlier hit contains.
+    A hit has at most `widen` tokens unless its own chunk has more. It includes no text that an earlier hit contains.
     A candidate inside an earlier hit is dropped, and so is one of another kind that overlaps it.
     """
     held: dict[str, list[tuple[Span, Kind]]] = {}
@@ -54,7 +54,7 @@ def widen(candidates: list[Candidate], query: Query) -> list[Candidate]:
 
 
 def _is_shown(own: ChunkPiece, span: Span, kind: Kind) -> bool:
-    """Return whether an earlier hit shows what a chunk would: of another kind it is another cut of the same text."""
+    """Return whether an earlier hit shows a chunk's text; a hit of another kind may split the same text differently."""
     place = own.start, own.end
     return overlap(place, span) if own.kind == kind else overlap(place, span, share=0)
 
@@ -79,7 +79,7 @@ def _grow(one: Candidate, own: ChunkPiece, pieces: Sequence[ChunkPiece], query: 
 
 
 def _after(pieces: Sequence[ChunkPiece], span: Span, own: ChunkPiece) -> ChunkPiece | None:
-    """Return the nearest chunk after a span, of the same kind if there is one; it may begin inside, as windows do.
+    """Return the nearest chunk after a span, preferring the same kind, which may begin inside it, as windows do.
 
     So the neighbour is never a parent, part or summary of the chunk, nor a chunk of another strategy for the same text.
     """

@@ -1,6 +1,6 @@
 """Query expansion: search a second time with more words.
 
-Feedback assumes that the best hits of a first search are relevant. It moves the vector as Rocchio (1971) does, and adds
+Feedback assumes that the best hits of a first search are relevant. It moves the vector as in Rocchio (1971), and adds
 the heaviest terms of those hits to the keywords. A language model's wordings come from a function argument.
 """
 
@@ -15,9 +15,9 @@ from docmill.storage.search.rank.candidates.hit import Candidate, in_order
 from docmill.storage.search.rank.candidates.query import REMARK, Query
 from docmill.storage.search.rank.candidates.search_options import Rewrite
 
-_HITS = 3  # first hits assumed relevant; each further one is less likely to be
-_TERMS = 10  # words added at most
-_SHARE = 0.3  # of the hits' mean vector, added to the query's; with more, the query counts less
+_HITS = 3  # first hits that are assumed relevant; each further one is less likely to be
+_TERMS = 10  # the most words that are added
+_SHARE = 0.3  # weight of the hits' mean vector, which is added to the query's; with more, the query counts less
 _REPEATED = 3  # repetitions of the query's words, so that they weigh more than the added words
 
 
@@ -37,7 +37,7 @@ def by_feedback(query: Query) -> list[Candidate]:
     if mode != "vector":
         words = "\n".join(
             [query.words[0]] * _REPEATED + new
-        )  # lines of their own: capitals of a line are read together
+        )  # on separate lines, because the analyser looks at the capitals of a whole line
     found = query.rank(None if vector is None else vector[None], words)
     for one in found:
         one.note("expand", f"asked again with {', '.join(new) or 'no new word'} of {len(texts)} first hits")
@@ -51,7 +51,7 @@ def _terms(query: Query, texts: list[str]) -> list[str]:
     counts: Counter[str] = Counter()
     forms: dict[str, str] = {}
     for text in texts:
-        for word in dict.fromkeys(text.split()):  # in order: the first form of a term is searched
+        for word in dict.fromkeys(text.split()):  # in order, because the first form of a term is searched for
             for term in analyse(word, language)[:1]:
                 if term.isalpha() and term not in asked:
                     counts[term] += 1

@@ -1,8 +1,8 @@
-"""Rerank server: scores of pairs of a question and a text by a server of Cohere's protocol, whom the texts reach.
+"""Rerank server: let a server score pairs of a question and a text, which are sent to it.
 
-`https://HOST/PATH?model=NAME` is asked as Cohere, Jina, Voyage, vLLM and Infinity define it
-(https://docs.cohere.com/reference/rerank). Without a model, the server is one of text-embeddings-inference
-(https://huggingface.github.io/text-embeddings-inference), which has one model and other names of fields.
+`https://HOST/PATH?model=NAME` is asked with the protocol of Cohere, Jina, Voyage, vLLM and Infinity
+(https://docs.cohere.com/reference/rerank). Without a model, the protocol is that of text-embeddings-inference
+(https://huggingface.github.io/text-embeddings-inference), which has one model and other field names.
 """
 
 import json
@@ -21,14 +21,14 @@ from docmill.storage.process.client_errors import RETRIES
 from docmill.storage.process.loopback import is_loopback
 
 KEY = "DOCMILL_RERANK_KEY"
-"""The environment variable with the key of the server; without it, the server is asked without one."""
+"""The environment variable with the key of the server; if it is not set, requests have no key."""
 _TIMEOUT_S = 30.0
-"""Seconds for a search to wait for the server, all tries together: what is slower is of no use to who asked."""
+"""Seconds that a search waits for the server, for all tries together; nobody waits longer for a search."""
 _FIRST_WAIT_S = 0.25
 """Seconds before the first retry; each further one waits twice as long, or as `retry-after` says."""
 _BUSY = (408, 429, 500, 502, 503, 504)
 _MOST_BYTES = 1 << 22
-"""Bytes of an answer: 20 scores need 2,000, and servers may repeat the texts."""
+"""The most bytes of an answer: 20 scores need 2,000, and servers may repeat the texts."""
 
 
 def is_server(name: str) -> bool:
@@ -37,7 +37,7 @@ def is_server(name: str) -> bool:
 
 
 class RerankServer:
-    """A server that is asked for scores; each thread asks on its own connection.
+    """A server that scores texts; each thread uses its own connection.
 
     Args:
         address: The endpoint, with the name of the model as the option `model`.
@@ -62,7 +62,7 @@ class RerankServer:
     def score(self, question: str, texts: Sequence[str]) -> npt.NDArray[np.float64]:
         """Return how well each text answers a question, float64 (n,), in their order.
 
-        Raises `ConfigError` for a refused key and `QueryError` where the server gives no scores; neither holds a text.
+        Raises `ConfigError` for a refused key, and `QueryError` if the server gives no scores. Neither contains a text.
         """
         found = np.full(len(texts), np.nan)
         if not len(found):
@@ -80,7 +80,7 @@ class RerankServer:
         return {"query": question, "texts": list(texts), "truncate": True}
 
     def _ask(self, body: dict[str, Any]) -> Any:
-        """Return the answer as JSON; ask again while the server is busy or cannot be reached."""
+        """Return the answer as JSON; retry while the server is busy or cannot be reached."""
         import httpx
 
         ends, said = time.monotonic() + _TIMEOUT_S, ""
@@ -141,7 +141,7 @@ def _results(answer: Any) -> Iterable[tuple[int, float]]:
 
 
 def _stated_wait(text: str, otherwise: float) -> float:
-    """Return the seconds of a `retry-after`, at least those that would be waited without one."""
+    """Return the seconds of a `retry-after`, but at least `otherwise`."""
     try:
         return max(otherwise, seconds) if math.isfinite(seconds := float(text)) else otherwise
     except ValueError:

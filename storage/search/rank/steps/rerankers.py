@@ -1,4 +1,4 @@
-"""Rerankers: the registry of the ways to score the best candidates of a search again."""
+"""Rerankers: the registry of ways to rescore the best candidates of a search."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 def by_tokens(query: Query, rows: Sequence[ChunkRow]) -> npt.NDArray[np.float64]:
-    """Return a score for each chunk by late interaction, which needs no other model than the store's encoder.
+    """Return a score for each chunk by late interaction, which needs only the store's encoder.
 
     It compares each token of the query with each token of a chunk and sums the best matches (Khattab and Zaharia,
     "ColBERT", SIGIR 2020). Rare tokens weigh more.
@@ -61,12 +61,13 @@ def late_interaction(question: TokenVectors, chunks: Sequence[TokenVectors]) -> 
 
 
 _LATE_SHARE = 0.35
-"""The share of late interaction in the score next to the fused one; see `python -m tests.bench.finding.retrieval`."""
+"""The share of late interaction in the new score; the rest is the fused score. See
+`python -m tests.bench.finding.retrieval`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Reranker:
-    """A way to score chunks for a query; `share` of the new score is its, the rest is the score before."""
+    """A way to score chunks for a query; `share` is its share of the new score, and the rest is the old score."""
 
     name: str
     score: Callable[[Query, Sequence[ChunkRow]], npt.NDArray[np.float64]]
@@ -170,18 +171,18 @@ class MultiVectorModel:
         self._model = load_as("MultiVectorEncoder", name, model_dir(name, ""))
 
     def encode_query(self, text: str) -> npt.NDArray[np.float32]:
-        """Return float32 (tokens, dim), one row for each token that counts; a long text loses its end."""
+        """Return float32 (tokens, dim), one row for each token that counts; the end of a long text is cut off."""
         found: npt.NDArray[np.float32] = np.asarray(self._model.encode_query(text), np.float32)
         return found
 
     def encode_tokens(self, texts: Sequence[str]) -> list[TokenVectors]:
-        """Return the vectors of each text's tokens without their ids; a text that is too long loses its end."""
+        """Return the vectors of each text's tokens without their ids; the end of a long text is cut off."""
         made = self._model.encode_document(list(texts), show_progress_bar=False)
         return [TokenVectors((), np.asarray(one, np.float32)) for one in made]
 
 
 class MultiVectorReranker:
-    """A multi-vector model as a reranker; the vectors of texts are kept in memory."""
+    """A multi-vector model as a reranker; the vectors of texts are cached in memory."""
 
     def __init__(self, name: str) -> None:
         self._model = MultiVectorModel(name)
@@ -189,7 +190,7 @@ class MultiVectorReranker:
 
     @one_blas_thread()
     def score(self, question: str, texts: Sequence[str]) -> npt.NDArray[np.float64]:
-        """Return for each text the sum over the question's vectors of the greatest product with one of the text."""
+        """Return for each text the sum, over the question's vectors, of the largest dot product with its vectors."""
         asked = self._model.encode_query(question).T
         return np.array([float((own.vectors @ asked).max(axis=0, initial=-1.0).sum()) for own in self._texts.of(texts)])
 

@@ -1,7 +1,7 @@
-"""Smoothing: a chunk of running text gets a share of what better chunks around it have beyond its own score.
+"""Smoothing: raise the score of a chunk of running text by a share of its distance to better chunks around it.
 
-No chunk passes a better one that it gets a share of, so the best chunk of a section, and of a document, keeps its score
-and its place. Rows, questions of an FAQ, messages, code and slides stay as they are: each names its own subject.
+A chunk never overtakes the better chunk that raises it, so the best chunk of a section, and of a document, keeps its
+score and place. Rows, FAQ questions, messages, code and slides stay as they are, because each names its own subject.
 See Kurland and Lee, "Corpus structure, language models, and ad hoc information retrieval", SIGIR 2004.
 """
 
@@ -10,9 +10,10 @@ from docmill.storage.search.rank.candidates.query import Query
 
 
 def spread(candidates: list[Candidate], query: Query) -> list[Candidate]:
-    """Return candidates by score + share · what the better of the chunks before and after has beyond it.
+    """Return candidates by score + share · the distance to the better of the chunks before and after it.
 
-    An answer often spans chunks, or is beside the words of the question. Neighbours are chunks of one section.
+    An answer often spans chunks, or is next to the chunk with the words of the question. Neighbours are in the same
+    section.
     """
     places = query.places(candidates)
     scores = {(at.section, at.ordinal): one.score for one in candidates if (at := places[one.key]).running}
@@ -25,11 +26,11 @@ def spread(candidates: list[Candidate], query: Query) -> list[Candidate]:
 
 
 def lift(candidates: list[Candidate], query: Query) -> list[Candidate]:
-    """Return candidates by score + share · what the best chunk of their document has beyond it.
+    """Return candidates by score + share · the distance to the best chunk of their document.
 
-    What answers a question often does not name its subject: another chunk does ("the study", "the company"). Documents
-    with a title are left alone: the contexts of their chunks name it, and their best chunk would lift others that
-    answer less.
+    A chunk that answers a question often does not name its subject ("the study", "the company"), but another chunk
+    does. Documents with a title are left alone: the contexts of their chunks name it, and their best chunk would lift
+    chunks that answer less.
     """
     places = query.places(candidates)
     best: dict[int, float] = {}
@@ -42,7 +43,7 @@ def lift(candidates: list[Candidate], query: Query) -> list[Candidate]:
 
 
 def _raise(one: Candidate, highest: float, share: float, step: str, said: str) -> None:
-    """Raise a score by a share of what is between it and a higher one."""
+    """Raise a score by a share of its distance to a higher one."""
     if one.score < highest:
         one.score += share * (highest - one.score)
         one.note(step, said, highest)
