@@ -1,1 +1,1 @@
-"""Configuration: the settings, where each value comes from, and the options that the tasks take."""
+"""Configuration: read the settings, record where each value comes from, and turn them into options for the tasks."""

@@ -1,4 +1,4 @@
-"""Assignments: the values of `--set KEY=VALUE`, written as in docmill.toml."""
+"""Assignments: read the values of `--set KEY=VALUE`, which are written as in docmill.toml."""
 
 import tomllib
 from collections.abc import Iterable, Mapping
@@ -9,15 +9,15 @@ from typing import Any
 from docmill.flows.config.configuration import Key, KeyPath, keys
 from docmill.storage.errors import ConfigError
 
-MOST_NEAR = 3  # names that are offered for a wrong one: they fit in a line
+MOST_NEAR = 3  # the most names that are suggested for a wrong one, so that they fit in a line
 _NOT_TEXT = (int, float, bool)
 
 
 def read_assignments(given: Iterable[str]) -> dict[KeyPath, Any]:
-    """Return the values of `KEY=VALUE` texts by the path of their keys; of a repeated key, the last counts.
+    """Return the values of `KEY=VALUE` texts by the path of their keys; if a key is repeated, the last value counts.
 
-    A value is TOML, or a bare string where it is not TOML or its key holds text. Raises ConfigError with a finding for
-    each text that is no assignment, or whose key does not exist.
+    A value is TOML, or a bare string if it is not TOML or its key takes text. Raises ConfigError with a finding for
+    each text that is not an assignment, or whose key does not exist.
     """
     read: dict[KeyPath, Any] = {}
     wrong: list[str] = []
@@ -38,7 +38,7 @@ def read_assignments(given: Iterable[str]) -> dict[KeyPath, Any]:
 
 
 def key_at(path: KeyPath) -> Key | None:
-    """Return the setting at a path, or the one whose table holds it, as `split` holds `split.recursive.size`."""
+    """Return the setting at a path, or the one whose table contains it, as `split` contains `split.recursive.size`."""
     for key in keys():
         inside = len(path) > len(key.path) and isinstance(key.field.get_default(), dict) and all(path)
         if path == key.path or (inside and path[: len(key.path)] == key.path):
@@ -47,30 +47,30 @@ def key_at(path: KeyPath) -> Key | None:
 
 
 def _value(text: str, key: Key, *, whole: bool) -> Any:
-    """Return the value as TOML reads it, else the text itself. `whole` is false inside a table of free keys."""
+    """Return the value parsed as TOML, or else the text itself. `whole` is false inside a table with free keys."""
     try:
         parsed = tomllib.loads(f"value = {text}")
     except tomllib.TOMLDecodeError:
-        # A bare string, so that a shell's quotes need not be quoted once more.
+        # A bare string is accepted, so that TOML's quotes need not be escaped in the shell.
         return text.strip()
     value = parsed.pop("value")
     fits = isinstance(value, str | list | dict) or key.field.annotation in _NOT_TEXT or not whole
-    # `parsed` holds more if the text has a line end: then it is no single value. And 2024 may be the name of a model.
+    # If the text has a line break, `parsed` may have more, so it is no single value. And 2024 may be a model's name.
     return text.strip() if parsed or not fits else value
 
 
 def _overlaps(read: Mapping[KeyPath, Any]) -> list[str]:
-    """Return a finding for each key that is set both whole and in part."""
+    """Return a finding for each key that is set both as a whole and in part."""
     return [
         f"--set {'.'.join(part)} and --set {'.'.join(whole)} contradict each other; give one of them"
-        # Sorted, a whole key stands directly before its parts.
+        # In sorted order, a whole key comes directly before its parts.
         for whole, part in pairwise(sorted(read))
         if part[: len(whole)] == whole
     ]
 
 
 def nearest_keys(name: str) -> str:
-    """Return a phrase with the keys that look like `name`, or whose last part does."""
+    """Return a phrase with the keys that are similar to `name`, or whose last part is."""
     names = [key.dotted for key in keys()]
     last = name.rpartition(".")[2]
     ends = [dotted for dotted in names if get_close_matches(last, [dotted.rpartition(".")[2]], 1, 0.7)]

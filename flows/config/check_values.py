@@ -1,4 +1,4 @@
-"""Check values that the model of the settings cannot: names of strategies and the like, before a run loads anything."""
+"""Check values that the settings model cannot check, such as names of strategies, before a run loads anything."""
 
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -41,6 +41,6 @@ def _checks(settings: Settings) -> Iterator[tuple[KeyPlace, Callable[[], object]
     for strategy, values in settings.split.items():
         yield ("split", strategy), partial(options_of, strategy, values)
     for number, rule in enumerate(settings.routes):
-        # One rule at a time, so that each wrong one is named by its own line.
+        # One rule at a time, so that each wrong rule is reported with its own line.
         alone = settings.model_copy(update={"routes": (rule,), "split": {}})
         yield ("routes", number), partial(routes_of, alone)

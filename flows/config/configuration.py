@@ -1,4 +1,4 @@
-"""Gather the settings: flags win over the environment, that over docmill.toml, that over the defaults."""
+"""Configuration: gather the settings. Flags override the environment, then docmill.toml, then the defaults."""
 
 import os
 import re
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 FILE_NAME = "docmill.toml"
 PREFIX = "DOCMILL_"
 CONFIG_VARIABLE = "DOCMILL_CONFIG"
-TOKEN_VARIABLE = "DOCMILL_TOKEN"  # what clients of a server send; no setting, so that no file and no page shows it
+TOKEN_VARIABLE = "DOCMILL_TOKEN"  # the token that clients of a server send; not a setting, so that it is never shown
 TOKENS_VARIABLE = "DOCMILL_TOKENS"  # the file of several tokens, each with its principals
 
 _AT_LINE = re.compile(r" \(at line (\d+), column \d+\)$")  # how `tomllib` ends the message of an error
@@ -38,12 +38,12 @@ _FLAGS = {
     "model.max_calls": "--max-calls",
     "model.max_cost": "--max-cost",
 }
-"""The settings with a flag of their own: those that people type. `--set` takes every other."""
+"""The settings that have their own flag because people type them often; `--set` takes all others."""
 
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """A setting, and its name in each place that can set it."""
+    """A setting, with its name in each place that can set it."""
 
     path: KeyPath
     field: KeyField
@@ -58,7 +58,7 @@ class Key:
 
     @property
     def flag(self) -> str:
-        """Return its flag on the command line, or "" where only `--set` takes it."""
+        """Return its flag on the command line, or "" if only `--set` takes it."""
         return _FLAGS.get(self.dotted, "")
 
     @property
@@ -89,11 +89,11 @@ def load(
 ) -> Settings:
     """Return the settings; `flags` and `assigned` map the path of a key to its value.
 
-    Error messages spell the keys of `flags` as command-line flags if `as_flags`, else as in docmill.toml, and those of
-    `assigned` as `--set KEY`. A ConfigError has a finding for each wrong value.
+    Error messages name the keys of `flags` as command-line flags if `as_flags` is set, otherwise as in docmill.toml,
+    and the keys of `assigned` as `--set KEY`. A ConfigError has a finding for each wrong value.
 
-    Without `config`, the file is the one named by DOCMILL_CONFIG, else the docmill.toml in the working folder or in the
-    nearest folder above it. Relative paths in the file are relative to its folder.
+    Without `config`, the file is the one that DOCMILL_CONFIG names, or else the docmill.toml in the working folder or
+    in the nearest folder above it. Relative paths in the file are relative to its folder.
     """
     _check_environment()
     file = chosen_file(config)
@@ -106,7 +106,7 @@ def _checked(values: dict[str, Any], origins: "ValueOrigins") -> Settings:
     """Return the settings with these values; raise ConfigError with a finding for each wrong one."""
     try:
         return Settings(**values)
-    except ValueError as error:  # that of pydantic, which is not imported for right values
+    except ValueError as error:  # pydantic's; pydantic is not imported if all values are right
         wrong = cast("ValidationError", error).errors()
         raise ConfigError(*(_explain(one, origins) for one in wrong)) from None
 
@@ -117,7 +117,7 @@ def spelled(
     config: Path | None,
     assigned: Mapping[KeyPath, Any],
 ) -> list[str]:
-    """Return findings about values of `load(flags, config, assigned=assigned)`, each behind the place of its value."""
+    """Return findings about values of `load(flags, config, assigned=assigned)`, each after the place of its value."""
     origins = ValueOrigins(frozenset(flags), chosen_file(config), assigned=frozenset(assigned))
     return [f"{origins.spell(place)}: {what}" for place, what in wrong]
 
@@ -216,14 +216,14 @@ def _anchor_source(folder: Path, source: str) -> str:
     if not source:
         return source
     name, separator, path = source.partition("=")
-    # A folder may be called a=b; what exists under the whole name is meant.
+    # A folder may be called a=b; if the whole name exists, it is meant.
     if separator and "/" not in name and not (folder / source).exists():
         return f"{name}={_join(folder, path)}"
     return _join(folder, source)
 
 
 def _join(folder: Path, path: str) -> str:
-    # Without `resolve`: a link that the user set up is to stay one, wherever it leads by then.
+    # Not `resolve`, so that a symbolic link stays one, even if it later points elsewhere.
     return path if "://" in path else os.path.normpath(folder / Path(path).expanduser())
 
 
@@ -252,17 +252,17 @@ def _nest(flat: Mapping[KeyPath, Any]) -> dict[str, Any]:
 
 
 def _merge(flags: dict[str, Any], from_file: dict[str, Any]) -> dict[str, Any]:
-    """Return the values that flags, then the environment, then the file give."""
+    """Return the merged values: flags override the environment, which overrides the file."""
     return _over(_over(from_file, _from_environment()), flags)
 
 
 def _from_environment() -> dict[str, Any]:
-    """Return the values of the environment variables; one that is empty is not set."""
+    """Return the values of the environment variables; an empty variable counts as not set."""
     return _nest({key.path: value for key in keys() if (value := os.environ.get(key.variable))})
 
 
 def _over(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
-    """Return tables merged, key by key; where both have a value, that of `above` counts."""
+    """Return tables merged, key by key; if both have a value, that of `above` counts."""
     merged = dict(below)
     for name, value in above.items():
         held = merged.get(name)
@@ -272,7 +272,7 @@ def _over(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class ValueOrigins:
-    """Records where each value came from, so that an error message can name the place."""
+    """Where each value comes from, so that an error message can name the place."""
 
     flags: frozenset[KeyPath]
     file: Path | None
@@ -280,7 +280,7 @@ class ValueOrigins:
     assigned: frozenset[KeyPath] = frozenset()
 
     def spell(self, path: tuple[int | str, ...]) -> str:
-        """Return the key at `path` as the user wrote it, behind the file and line if it is there."""
+        """Return the key at `path` as the user wrote it, after the file and line if it is in the file."""
         key = _key_of(path)
         if any(all(map(eq, one, path)) for one in self.assigned):
             return f"--set {_dotted(path)}"
@@ -298,12 +298,12 @@ class ValueOrigins:
 
 
 def _key_of(path: tuple[int | str, ...]) -> Key | None:
-    """Return the key whose value, or a part of it, is at `path`."""
+    """Return the key whose value contains `path`."""
     return next((key for key in keys() if key.path == path[: len(key.path)]), None)
 
 
 def _variable(key: Key | None) -> str:
-    """Return the environment variable that sets a key, "" if none does."""
+    """Return the environment variable that sets a key, or "" if it is not set there."""
     return key.variable if key and os.environ.get(key.variable) else ""
 
 
@@ -314,7 +314,7 @@ def _explain(error: Mapping[str, Any], origins: ValueOrigins) -> str:
         return f"{origins.spell(path)}: no such key; {_right_key(path)}"
     wrong = _wrong(error, path)
     key = _key_of(path)
-    # A password must not end up in a log because it is wrong.
+    # Even a wrong password must not end up in a log.
     got = "" if key and key.is_secret else f", got {error['input']!r}"
     return f"{origins.spell(path)}: {wrong[0].lower()}{wrong[1:]}{got}"
 
@@ -326,20 +326,20 @@ _SHAPES = {
     "tuple_type": "a list",
     "list_type": "a list",
 }
-"""What a value must be, by pydantic's kind of error, in the words of docmill.toml instead of those of Python."""
+"""What a value must be, by pydantic's kind of error, in the terms of docmill.toml instead of Python's."""
 
 
 def _wrong(error: Mapping[str, Any], path: tuple[int | str, ...]) -> str:
-    """Return what is wrong with a value. A key that takes another shape may be a slip for one of nearly its name."""
+    """Return what is wrong with a value. If its type is wrong, the user may have meant a key of a similar name."""
     if not (shape := _SHAPES.get(error["type"])):
-        # pydantic puts this before messages of our own.
+        # pydantic prefixes our own messages with this.
         return str(error["msg"]).removeprefix("Value error, ")
     others = [name for name in Settings.model_fields if name != path[0]] if len(path) == 1 else []
     near = get_close_matches(str(path[0]), others, 1, _SLIP)
     return f"input should be {shape}{f' (or is {near[0]} meant?)' if near else ''}"
 
 
-_SLIP = 0.8  # `source` and `sources` are 0.92 alike; the next keys, `source` and `store`, 0.73
+_SLIP = 0.8  # `source` and `sources` have a similarity of 0.92; the next pair, `source` and `store`, 0.73
 
 
 def _dotted(path: Iterable[int | str]) -> str:
@@ -347,7 +347,7 @@ def _dotted(path: Iterable[int | str]) -> str:
 
 
 def _right_key(path: tuple[int | str, ...]) -> str:
-    """Return the closest key of the same table, else a key of that name elsewhere, else all keys of the table."""
+    """Return a hint: the closest key of the table, else a similar key elsewhere, else all keys of the table."""
     table = _table_at(path[:-1])
     wrong = str(path[-1])
     if near := get_close_matches(wrong, table.model_fields, 1):
@@ -369,7 +369,7 @@ def _table_at(path: tuple[int | str, ...]) -> type[ConfigSection]:
 
 def _check_environment() -> None:
     known = [key.variable for key in keys()] + [CONFIG_VARIABLE, TOKEN_VARIABLE, TOKENS_VARIABLE]
-    # A mistyped variable would else change nothing, and nobody would know.
+    # Otherwise a mistyped variable would silently have no effect.
     strange = sorted(name for name in os.environ if name.startswith(PREFIX) and name not in known)
     if strange:
         near = [(get_close_matches(name, known, 1, 0) or known)[0] for name in strange]

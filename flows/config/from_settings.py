@@ -1,4 +1,4 @@
-"""From settings: turn the settings into the values that the tasks take."""
+"""From settings: turn the settings into the option values that the tasks take."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -93,7 +93,7 @@ def recipe_of(settings: Settings, space: EmbeddingSpace) -> Recipe:
         routes=routes_of(settings, space.token_limit),
         space_id=space.id,
         tokenizer_dir=str(tokenizer.parent),
-        # By content: two models may share a tokenizer, and a folder may get another one under its name.
+        # By content, because models may share a tokenizer, and the tokenizer in a folder may change.
         tokenizer_id=hash_file(tokenizer),
         max_file_bytes=settings.discover.max_file_bytes,
         archives=archive_options(settings),
@@ -105,7 +105,7 @@ def recipe_of(settings: Settings, space: EmbeddingSpace) -> Recipe:
 
 
 def _kept(settings: Settings) -> tuple[str, ...]:
-    """Return the kinds of elements that make chunks of their own."""
+    """Return the kinds of elements that become separate chunks."""
     chunk = settings.chunk
     figures = chunk.figures or chunk.describe_figures or chunk.read_figures or bool(settings.embedding.pictures)
     wanted = {"toc": chunk.toc, "furniture": chunk.furniture, "figure": figures}
@@ -118,11 +118,11 @@ def ocr_of_figures(settings: Settings) -> tuple[str, str]:
     engine = engine_for(settings.parse.ocr, languages)
     if not engine:
         raise ConfigError("[chunk] read_figures needs OCR: install docmill[ocr], unless [parse] ocr is off")
-    return engine, languages if engine == TESSERACT else ""  # the other reads all of its languages at once
+    return engine, languages if engine == TESSERACT else ""  # the other engine reads all its languages at once
 
 
 def readers_of(rules: Iterable[ReaderRule]) -> ReaderTable:
-    """Return which parser reads which files; raise `ConfigError` for one that cannot."""
+    """Return which parser reads which files; raise `ConfigError` for a parser that cannot read them."""
     return ReaderTable(tuple((rule.glob, ChosenReader(rule.reader, rule.options)) for rule in rules))
 
 
@@ -136,12 +136,12 @@ def archive_options(settings: Settings) -> ArchiveOptions:
         depth=chosen.max_depth,
         member_bytes=settings.discover.max_file_bytes,
         passwords=settings.parse.passwords,
-        pictures=settings.parse.ocr not in ("auto", "off"),  # the logos of all mails are no files unless one asks
+        pictures=settings.parse.ocr not in ("auto", "off"),  # so that logos of mails are files only on request
     )
 
 
 def opener_of(settings: Settings) -> Opener:
-    """Return what opens archives."""
+    """Return the opener of archives."""
     return Opener(archive_options(settings), settings.parse.limits())
 
 
@@ -163,7 +163,8 @@ def model_of(settings: Settings) -> ModelOptions | None:
 def model_access_of(settings: Settings, **how: Any) -> ModelAccess | None:
     """Return how to call the language model of the settings, or None; `how` sets other fields of `ModelAccess`.
 
-    The answers are kept in the store: `with ModelClient(model_access_of(settings)) as client: client.ask(prompts)`.
+    Use it as `with ModelClient(model_access_of(settings)) as client: client.ask(prompts)`; answers are cached in the
+    store.
     """
     model, chosen = model_of(settings), settings.model
     if model is None:
@@ -173,12 +174,12 @@ def model_access_of(settings: Settings, **how: Any) -> ModelAccess | None:
 
 
 def payment_of(settings: Settings, folder: StoreFolder, run: str) -> Payment | None:
-    """Return who pays for the vectors of a run; None for a model that is not behind an API."""
+    """Return the payment for the vectors of a run, or None for a model that is not behind an API."""
     return _payment(settings.embedding.model, "price", settings, Payment(folder, run))
 
 
 def picture_payment_of(settings: Settings, folder: StoreFolder, run: str) -> Payment | None:
-    """Return who pays for the vectors of pictures of a run; None for a model that is not behind an API."""
+    """Return the payment for a run's vectors of pictures, or None for a model that is not behind an API."""
     return _payment(settings.embedding.pictures, "pictures_price", settings, Payment(folder, run, purpose="pictures"))
 
 
@@ -193,7 +194,7 @@ def _payment(model: str, price: str, settings: Settings, unpriced: Payment) -> P
 
 
 def forecast_of(settings: Settings, due: "Embedding") -> dict[str, float]:
-    """Return the most tokens and cost of what is to embed by API; empty for other models, and if nothing is due."""
+    """Return the most tokens and cost of embedding by API; empty for other models, or if there is nothing to embed."""
     chosen = settings.embedding
     if not is_api(chosen.model) or not due.texts:
         return {}
@@ -204,7 +205,7 @@ def forecast_of(settings: Settings, due: "Embedding") -> dict[str, float]:
 
 
 def _limit(value: T) -> T | None:
-    """Return a limit; -1 stands for none, as TOML has no null."""
+    """Return a limit, or None for -1, because TOML has no null."""
     return value if value >= 0 else None
 
 
@@ -219,7 +220,7 @@ def rewrite_of(settings: Settings) -> Rewrite | None:
 
 
 def routes_of(settings: Settings, token_limit: int = MAX_SIZE) -> RouteTable:
-    """Return the default routes, overridden by those of the settings, for a model that reads so many tokens."""
+    """Return the default routes, overridden by those of the settings, for a model with this token limit."""
     base = default_routes()
     _check_split(settings.split)
     size = max(MIN_SIZE, min(token_limit, MAX_SIZE)) if settings.chunk.size else 0
@@ -238,7 +239,7 @@ def routes_of(settings: Settings, token_limit: int = MAX_SIZE) -> RouteTable:
 
 @dataclass(frozen=True, slots=True)
 class _Sizing:
-    """The options of [split], and the size of strategies that name none, or 0."""
+    """The options of [split], and the size for strategies without one, or 0."""
 
     split: Mapping[str, Mapping[str, Any]]
     size: int
@@ -253,7 +254,7 @@ class _Sizing:
         return Route(rule.strategy, self.options(rule.strategy, rule.options), rule.contextualizer, also)
 
     def options(self, strategy: str, own: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Return the options that [split] sets for a strategy, overridden by a route's own."""
+        """Return the options that [split] sets for a strategy, overridden by a route's own options."""
         return sized(strategy, {**self.split.get(strategy, {}), **own}, self.size)
 
 
@@ -263,7 +264,7 @@ def _routes_by_type(settings: Settings, base: RouteTable, sizing: _Sizing) -> di
     for rule in settings.routes:
         if rule.type and rule.strategy:
             by_type[rule.type] = sizing.route_of(rule)
-        elif rule.type:  # a contextualizer alone keeps the strategy that the type has
+        elif rule.type:  # a rule with only a contextualizer keeps the strategy of the type
             before = by_type.get(rule.type, Route(base.default.strategy, {}))
             by_type[rule.type] = replace(before, contextualizer=rule.contextualizer)
     return by_type
@@ -279,14 +280,14 @@ def _check_split(split: Mapping[str, Mapping[str, Any]]) -> None:
 
 
 def check_model(settings: Settings, recipe: Recipe) -> None:
-    """Raise `ConfigError` if contexts or summaries need a language model and none is set, or a model is missing."""
+    """Raise `ConfigError` if a language model is needed but not set, or if another model is missing."""
     for name in filter(None, (settings.embedding.pictures_where(), settings.embedding.sparse)):
         from docmill.storage.search.encode.space import model_dir
 
         if not is_api(name):
             model_dir(name)
     table = recipe.routes
-    # All of them, whether a document takes them or not: which ones do is known only after hours.
+    # Check all routes, because which of them documents use may be known only hours later.
     routes = [*table.every()]
     routes += [replace(table.default, contextualizer=name) for _, name in table.contexts]
     if not settings.model.provider and any(asks_model(route, recipe.chunk) for route in routes):
@@ -312,7 +313,7 @@ def discover_options(settings: Settings, may_be_empty: bool) -> DiscoverOptions:
 
 
 def grants_of(settings: Settings) -> Grants:
-    """Return who may see documents of which no file beside them says it."""
+    """Return who may see documents if no file next to them says so."""
     return Grants(settings.access.default, settings.access.sources)
 
 
@@ -323,14 +324,14 @@ def retention_of(settings: Settings) -> Retention:
 
 
 def search_method_of(settings: Settings, mode: Mode = "hybrid") -> "SearchMethod":
-    """Return how the settings search."""
+    """Return the search method that the settings describe."""
     from docmill.tasks.evaluate.ask_and_measure import SearchMethod
 
     return SearchMethod(mode, how_of(settings.search), rewrite_of(settings))
 
 
 def gate_of(settings: Settings) -> "Gate | None":
-    """Return the test that a new snapshot has to pass, or None; raise if its questions cannot be read."""
+    """Return the gate that a new snapshot has to pass, or None; raise if its questions cannot be read."""
     chosen = settings.gate
     if not (chosen.questions or chosen.made_from):
         return None

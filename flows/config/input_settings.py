@@ -1,4 +1,4 @@
-"""Input settings: the sections of docmill.toml on which files are read and how, and what sections have in common."""
+"""Input settings: the sections of docmill.toml about which files are read and how, and types that sections share."""
 
 import json
 from typing import Annotated, Any, Literal
@@ -21,9 +21,9 @@ from docmill.tasks.work.pool.limits import Limits
 
 
 def decode(value: Any) -> Any:
-    """Parse JSON if an environment variable or a flag gives a list or a table as text."""
+    """Parse JSON if an environment variable or a flag has a list or a table as text."""
     if not isinstance(value, str) or not value.lstrip().startswith(("[", "{")):
-        return value  # the settings refuse a text and say what it should be
+        return value  # if it is text, the settings reject it and say what it should be
     try:
         return json.loads(value)
     except ValueError as error:
@@ -37,7 +37,7 @@ def decode_texts(value: Any) -> Any:
 
 
 def _spell_switch(value: Any) -> Any:
-    """Return `on` and `off` for true and false, as TOML, the environment and flags spell them."""
+    """Return `on` or `off` for the spellings of true and false in TOML, the environment and flags."""
     spelled = str(value).lower()
     return {"true": "on", "1": "on", "false": "off", "0": "off"}.get(spelled, value)
 
@@ -106,7 +106,7 @@ class ParseSettings(ConfigSection):
     )
 
     def limits(self) -> Limits:
-        """Return the limits for one document; the default is one worker process a CPU."""
+        """Return the limits for one document; the default is one worker process per CPU."""
         workers = self.workers or processors()
         return Limits(workers=workers, timeout_s=self.timeout_s, memory_mb=self.memory_mb)
 

@@ -1,17 +1,17 @@
-"""Key lines: in which line of a TOML file each key is, which `tomllib` does not tell."""
+"""Key lines: find the line of each key in a TOML file, which `tomllib` does not report."""
 
 import tomllib
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 KeyPlace = tuple[int | str, ...]
-"""Where a value is in a document: names of keys, and places in arrays. The same as `loc` of pydantic."""
+"""Where a value is in a document: names of keys and places in arrays, like `loc` in pydantic."""
 
 
 def key_lines(text: str) -> dict[KeyPlace, int]:
-    """Return the line, from 1, of each table and key of a valid TOML document; a key of an inline table has its line.
+    """Return the line, from 1, of each table and key of a valid TOML document; keys of an inline table have its line.
 
-    A key with a value of several lines is in the first of them.
+    If a value spans several lines, the line of its key is the first of them.
     """
     lines: dict[KeyPlace, int] = {}
     counts: dict[KeyPlace, int] = {}
@@ -30,18 +30,18 @@ def key_lines(text: str) -> dict[KeyPlace, int]:
 
 
 def line_of(place: KeyPlace, lines: Mapping[KeyPlace, int]) -> int:
-    """Return the line of a place, else of the nearest table or array around it; 0 if the file has none of them."""
+    """Return the line of a place, or else of the nearest table or array around it; 0 if the file has none of them."""
     return next((lines[place[:end]] for end in range(len(place), 0, -1) if place[:end] in lines), 0)
 
 
 def _statements(text: str) -> Iterator[tuple[int, str]]:
-    """Yield each header and each key with its value, and the line where it begins.
+    """Yield each header, and each key with its value, with the line where it begins.
 
-    A statement ends where it can be parsed: a value of several lines cannot be parsed before its last.
+    A statement ends as soon as it can be parsed; a value that spans several lines cannot be parsed before its last.
     """
     begun: list[str] = []
     for number, line in enumerate(text.split("\n"), 1):  # the only line end that TOML counts
-        # Only between statements: within a text of several lines such a line belongs to the value.
+        # Skip such lines only between statements; within a multi-line string they belong to the value.
         if not begun and line.strip()[:1] in ("", "#"):
             continue
         begun.append(line.removesuffix("\r"))
@@ -60,14 +60,14 @@ def _is_whole(statement: str) -> bool:
 
 
 def _table(header: Mapping[str, Any], counts: dict[KeyPlace, int]) -> KeyPlace:
-    """Return the place that a header opens; `[[name]]` opens the next of its array, which `counts` numbers from 0."""
+    """Return the place that a header opens; `[[name]]` opens the next item of its array; `counts` numbers them."""
     place: KeyPlace = ()
     value: Any = header
     while value:
         (name, value), *_ = value.items()
         place = (*place, name)
         if isinstance(value, list):
-            # Each [[routes]] opens the next one of its array.
+            # Each [[routes]] opens the next item of its array.
             counts[place] = counts.get(place, -1) + 1
             value = None
         if place in counts:
@@ -76,7 +76,7 @@ def _table(header: Mapping[str, Any], counts: dict[KeyPlace, int]) -> KeyPlace:
 
 
 def _paths(value: Any) -> Iterator[KeyPlace]:
-    """Yield the place of every value in a parsed statement, those of tables before those in them."""
+    """Yield the place of every value in a parsed statement; a table comes before the values in it."""
     items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
     for name, inner in items:
         yield (name,)

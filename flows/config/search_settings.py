@@ -1,4 +1,4 @@
-"""Search settings: the search options and the log of queries, without the imports that only a run needs."""
+"""Search settings: turn settings into options of searches and of the query log, without imports that only runs need."""
 
 from typing import cast
 
@@ -9,7 +9,7 @@ from docmill.storage.snapshots.history.query_log import LogBounds
 
 
 def how_of(chosen: SearchSettings, **given: object) -> SearchArguments:
-    """Return the search options by name: those given for one search, or where these are None those of the settings."""
+    """Return the search options by name: those given for one search, or, if None, those of the settings."""
     settings = chosen.model_dump(exclude={"cache", "cache_alike"})
     own = {name: value for name, value in given.items() if value is not None}
     return cast(SearchArguments, settings | own)

@@ -1,6 +1,7 @@
-"""Sections: tables of docmill.toml as immutable values, which are checked here if a value is plain, else by pydantic.
+"""Sections: tables of docmill.toml as immutable objects. Values of the right type are checked here, others by pydantic.
 
-pydantic converts all other values, or refuses them, in the same words as if there were no check here.
+pydantic converts all other values or refuses them, with the same messages as if nothing were checked here. It is not
+imported unless there are such values.
 """
 
 import json
@@ -20,7 +21,7 @@ _REQUIRED: Any = ...
 
 @dataclass(frozen=True, slots=True)
 class Before(ValueRule):
-    """A function that a value passes before it is checked; it raises `ValueError` for a wrong one."""
+    """A function that converts a value before it is checked; it raises `ValueError` for a wrong value."""
 
     function: Callable[[Any], Any]
 
@@ -30,7 +31,7 @@ class Before(ValueRule):
 
 @dataclass(frozen=True, slots=True)
 class KeyField(ValueRule):
-    """What a key holds: the type of its values with their bounds, its default, and what it means."""
+    """A key of a section: the type of its values with their bounds, its default, and what it means."""
 
     default: Any = _REQUIRED
     bounds: tuple[tuple[str, Any], ...] = ()
@@ -47,16 +48,16 @@ class KeyField(ValueRule):
         return self.default is _REQUIRED
 
     def get_default(self) -> Any:
-        """Return the default; if it is a table, a new one."""
+        """Return the default; a table is copied."""
         return dict(self.default) if isinstance(self.default, dict) else self.default
 
     def typed(self, annotation: Any) -> "KeyField":
-        """Return this field with an annotation, which is split into the type and what is noted beside it."""
+        """Return this field with an annotation, which is split into the type and its metadata."""
         beside = getattr(annotation, "__metadata__", ())
         return replace(self, annotation=get_args(annotation)[0] if beside else annotation, metadata=beside)
 
 
-def Field(  # noqa: N802  it stands where a type's constructor would
+def Field(  # noqa: N802  it is used like the constructor of a type
     default: Any = _REQUIRED,
     *,
     description: str = "",
@@ -64,7 +65,7 @@ def Field(  # noqa: N802  it stands where a type's constructor would
     repr: bool = True,
     **bounds: Any,
 ) -> Any:
-    """Return what a key holds. `bounds` are called as pydantic calls them, such as `ge` and `min_length`."""
+    """Return the description of a key. `bounds` have the names of pydantic, such as `ge` and `min_length`."""
     return KeyField(default, tuple(bounds.items()), description, tuple(examples), repr)
 
 
@@ -87,14 +88,14 @@ class ConfigSection:
 
     @classmethod
     def of(cls, values: Mapping[str, Any]) -> Self:
-        """Return the section with values that are checked one by one; raise `ValueError` if they contradict another."""
+        """Return the section of values that were each checked; raise `ValueError` if they contradict each other."""
         section = cls.__new__(cls)
         section._fill(values)
         return section
 
     @classmethod
     def of_plain(cls, value: Any) -> Self:
-        """Return the section of a plain table, or a section as it is."""
+        """Return the section of a plain table; return a section as it is."""
         return value if isinstance(value, cls) else cls.of(cls._plain_values(plain_table(value)))
 
     @classmethod
@@ -114,7 +115,7 @@ class ConfigSection:
         self._check()
 
     def _check(self) -> None:
-        """Raise `ValueError` if values contradict another."""
+        """Raise `ValueError` if values contradict each other."""
 
     @classmethod
     def model_validate(cls, values: Mapping[str, Any]) -> Self:
@@ -127,7 +128,7 @@ class ConfigSection:
         return cls(**json.loads(text))
 
     def model_copy(self, *, update: Mapping[str, Any]) -> Self:
-        """Return a copy with some values replaced, which are not checked."""
+        """Return a copy with some values replaced; the new values are not checked."""
         copy = type(self).__new__(type(self))
         vars(copy).update(vars(self) | dict(update))
         return copy
@@ -135,7 +136,7 @@ class ConfigSection:
     def model_dump(
         self, *, mode: Literal["python", "json"] = "python", exclude: Iterable[str] = (), exclude_defaults: bool = False
     ) -> dict[str, Any]:
-        """Return the values by name, sections as tables; with the mode `json` as JSON can hold them."""
+        """Return the values by name, with sections as tables; in the mode `json`, all values are JSON types."""
         kept = {name: vars(self)[name] for name in self.model_fields if name not in {*exclude}}
         if exclude_defaults:
             kept = {name: one for name, one in kept.items() if one != self.model_fields[name].default}
@@ -147,7 +148,7 @@ class ConfigSection:
 
     @classmethod
     def _model(cls) -> Any:
-        own: Any = cls  # mypy confuses the hash of a class with that of its instances
+        own: Any = cls  # mypy confuses the hash of a class with the hash of its instances
         return _model_of(own)
 
     def __setattr__(self, name: str, value: Any) -> None:
@@ -189,7 +190,7 @@ def _dumped(value: Any, mode: Literal["python", "json"]) -> Any:
 
 
 def _matches(value: str, pattern: str) -> bool:
-    # Only a text of one line, as `$` means another place in the patterns of pydantic than in Python's.
+    # Only texts of one line, because `$` differs between pydantic's patterns and Python's.
     return "\n" not in value and re.search(pattern, value) is not None
 
 
@@ -205,7 +206,7 @@ _BOUNDS: Mapping[str, Callable[[Any, Any], bool]] = {
 
 @cache
 def _model_of(section: Any) -> Any:
-    """Return the model by which pydantic converts the values of a section, or refuses them."""
+    """Return the pydantic model that converts the values of a section, or refuses them."""
     from pydantic import ConfigDict, create_model, model_validator
 
     def check(model: Any) -> Any:
@@ -221,7 +222,7 @@ def _model_of(section: Any) -> Any:
 
 
 def _annotation(annotated: tuple[Any, ...]) -> Any:
-    """Return a type and what is noted beside it as an annotation with pydantic's rules in place of ours."""
+    """Return a type and its metadata as an annotation, with our rules replaced by pydantic's."""
     kind, *beside = annotated
     if own := getattr(kind, "__metadata__", ()):
         return _annotation((get_args(kind)[0], *own, *beside))
@@ -233,7 +234,7 @@ def _annotation(annotated: tuple[Any, ...]) -> Any:
 
 
 def _as_part(section: type[ConfigSection]) -> Any:
-    """Return the annotation of a section in another one, or in a model of somebody else."""
+    """Return the annotation for a section within another section or within a foreign model."""
     from pydantic import PlainSerializer, WrapValidator
 
     def made(value: Any, validate: Callable[[Any], Any]) -> ConfigSection:

@@ -1,4 +1,4 @@
-"""Setting origins: what each setting is now, and which of flag, environment, docmill.toml and default has given it."""
+"""Setting origins: report each setting's value, and whether a flag, the environment, the file or a default set it."""
 
 import os
 from collections.abc import Iterator, Mapping
@@ -15,7 +15,7 @@ Origin = Literal["flag", "environment", "file", "default"]
 
 @dataclass(frozen=True, slots=True)
 class Present:
-    """A setting with its present value; `place` says where that is written, such as `docmill.toml:12`."""
+    """A setting with its current value; `place` says where it is written, such as `docmill.toml:12`."""
 
     key: Key
     value: Any
@@ -28,9 +28,9 @@ def present(
 ) -> Iterator[Present]:
     """Yield every setting in the order of the model; raise ConfigError if a value is wrong.
 
-    `flags` and `assigned` are those of `configuration.load`.
+    `flags` and `assigned` are as in `configuration.load`.
     """
-    # First, so that a wrong value is told instead of shown.
+    # First, so that a wrong value is reported instead of listed.
     settings = load(flags, config, assigned=assigned)
     file = chosen_file(config)
     lines = key_lines(read_text(file)) if file else {}
@@ -49,5 +49,5 @@ def present(
 
 
 def _near(file: Path | None) -> Path | None:
-    """Return the path of a file from the working folder, if it is in there."""
+    """Return a file's path relative to the working folder if it is below it, else the path as it is."""
     return file.relative_to(Path.cwd()) if file and file.is_relative_to(Path.cwd()) else file

@@ -1,4 +1,4 @@
-"""Column descriptions: what each table and view of SQL has, in one place for `docmill sql --tables` and the docs."""
+"""Column descriptions: what each SQL table and view contains, in one place for `docmill sql --tables` and the docs."""
 
 _DOCUMENT = {
     "document_id": "Id of the document, made from its uri; an edit does not change it.",
@@ -313,4 +313,4 @@ TABLES: dict[str, tuple[str, dict[str, str]]] = {
         "contexts_due": "Its chunks whose context from a language model is missing or out of date.",
     }),
 }  # fmt: skip
-"""Each table and view: what it has, and what each of its columns means, in order."""
+"""Each table and view: what it contains, and what each of its columns means, in order."""

@@ -1,22 +1,22 @@
 """Derived views: vectors, neighbours and duplicates of chunks, their lengths, and how fresh the documents are.
 
-The SQL is that of `docmill sql` and of `views.sql`. It reads the views `chunks` and `documents`; `vectors` also reads
-`embeddings(key, vector)`, in which each key comes once.
+`docmill sql` and `views.sql` share this SQL. It reads the views `chunks` and `documents`; `vectors` also reads
+`embeddings(key, vector)`, which has each key once.
 
 Near duplicates are found without comparing all pairs. The signs of a vector's coordinates are a signature: each sign of
-two vectors differs with the probability angle/pi, at a cosine of .95 in one of ten coordinates (Charikar 2002). Pairs
-that agree in one of up to 27 bands of 14 signs, and in four of five signs over all, are compared exactly. Of the pairs
-at .95 one in a thousand is missed at 384 dimensions, one in a hundred at 256; of closer ones, fewer.
+two vectors differs with the probability angle/pi, which at a cosine of .95 is one in ten (Charikar 2002). Pairs that
+agree in one of up to 27 bands of 14 signs, and in four of five signs overall, are compared exactly. Of the pairs at
+.95, one in a thousand is missed with 384 dimensions, and one in a hundred with 256; of closer pairs, fewer.
 """
 
 from docmill.storage.sql.document_warnings import WARNINGS
 
 NEAR = 0.95
-"""Least cosine of near duplicates."""
+"""The least cosine of near duplicates."""
 _FEW = 200
-"""Up to this number of texts all pairs are compared, which takes half a second."""
-_BANDS, _SIGNS = 27, 14  # narrower bands take more memory: 12 signs, 2 GB at 100,000 chunks
-_FEWEST_EQUAL = 0.8  # of the signs; pairs at .95 agree in .9, with a deviation of .015 at 384 dimensions
+"""Up to this many texts, all pairs are compared, which takes half a second."""
+_BANDS, _SIGNS = 27, 14  # narrower bands take more memory: with 12 signs, 2 GB for 100,000 chunks
+_FEWEST_EQUAL = 0.8  # share of equal signs; pairs at .95 agree in .9, with a deviation of .015 at 384 dimensions
 
 ROUTING = """\
 SELECT
@@ -106,7 +106,7 @@ SELECT chunk_id, uri, start_char, similarity FROM chunks JOIN (
 ) USING (chunk_id)
 ORDER BY similarity DESC, chunk_id LIMIT k
 """
-"""The chunks whose vectors are nearest to a chunk's; it compares all of them."""
+"""The chunks whose vectors are nearest to those of a chunk; compares all of them."""
 
 _SPELLING = r"lower(trim(regexp_replace(query, '\s+', ' ', 'g')))"
 FREQUENT = f"""\
@@ -116,7 +116,7 @@ SELECT
     arg_max(coalesce(relevance, 0), created) AS relevance, arg_max(coalesce(confidence, 0), created) AS confidence
 FROM queries GROUP BY {_SPELLING} ORDER BY times DESC, last DESC
 """
-"""One row for each logged query, whatever its case and white space, with its newest answer."""
+"""One row for each logged query, ignoring case and white space, with its newest answer."""
 _CHANGES = f"""\
 WITH answered AS (
     SELECT
@@ -135,7 +135,7 @@ QUALIFY before IS NOT NULL ORDER BY times DESC, query, after
 OF_QUERIES = {"frequent_queries": FREQUENT, "query_changes": _CHANGES}
 """Views that need `queries`."""
 OF_ROWS = {"routing": ROUTING, "figures": FIGURES, "warnings": WARNINGS, "lengths": _LENGTHS, "freshness": _FRESHNESS}
-"""Views over rows alone."""
+"""Views that need only rows."""
 OF_VECTORS = {"vectors": _VECTORS, "duplicates": _DUPLICATES}
 """Views that need `embeddings`; `NEIGHBOURS` does too."""
 EMBEDDINGS = "embeddings"

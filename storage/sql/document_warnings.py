@@ -1,4 +1,4 @@
-"""Document warnings: what was lost of a document, or read by a lesser way, from the metadata that its parser left."""
+"""Document warnings: what was lost of a document, or read less reliably, according to its parser's metadata."""
 
 import json
 from collections.abc import Iterable, Mapping
@@ -9,7 +9,7 @@ from docmill.storage.timestamps import with_instants, with_written_times
 
 
 class DocumentWarning(NamedTuple):
-    """A warning about a document; `lost` says whether text of it is missing in the store."""
+    """A warning about a document; `lost` says whether some of its text is missing in the store."""
 
     kind: str
     message: str
@@ -29,7 +29,7 @@ def warnings_of(metadata: str, beside: Iterable[str] = ()) -> list[DocumentWarni
 
 
 def warnings_in(facts: Mapping[str, Any]) -> list[DocumentWarning]:
-    """Return the warnings of a document, given the metadata that its parser left."""
+    """Return the warnings of a document, given the metadata from its parser."""
     by_ocr = _pages(facts, "ocr_pages")
     garbled = [page for page in _pages(facts, "garbled_pages") if page not in by_ocr]
     damaged, scanned, pages = _pages(facts, "damaged_pages"), _pages(facts, "scanned_pages"), facts.get("pages")
@@ -52,7 +52,7 @@ def warnings_in(facts: Mapping[str, Any]) -> list[DocumentWarning]:
 
 
 def messages_of(metadata: str, beside: Iterable[str] = ()) -> tuple[str, ...]:
-    """Return what `documents.warnings` holds, given the columns `metadata` and `metadata_warnings`."""
+    """Return the value of `documents.warnings`, given the columns `metadata` and `metadata_warnings`."""
     return tuple(warning.message for warning in warnings_of(metadata, beside))
 
 
@@ -62,7 +62,7 @@ def lost_text(metadata: str) -> bool:
 
 
 def _left_out(facts: Mapping[str, Any]) -> int:
-    """Return how many pictures are not kept though they may show something; decoration is left out on purpose."""
+    """Return how many pictures are not kept although they may show something; decoration is left out on purpose."""
     counts = facts.get("figures_left_out")
     known = counts if isinstance(counts, dict) else {}
     return sum(known[why] for why in _WHY if type(known.get(why)) is int)
@@ -75,12 +75,12 @@ def _told_of_ocr(by_ocr: list[int], pages: Any, sure: list[int]) -> str:
 
 
 def _pages(facts: Mapping[str, Any], name: str) -> list[int]:
-    """Return a list of page numbers; none if a document's own front matter says something else by this name."""
+    """Return a list of page numbers; empty if a document's front matter uses this name for something else."""
     value = facts.get(name)
     return [page for page in value if type(page) is int] if isinstance(value, list) else []
 
 
-_NAMED = 10  # pages of a document that a message lists; its metadata have all
+_NAMED = 10  # the most pages that a message lists; the metadata has all of them
 _SAID = "CASE WHEN json_valid(metadata) THEN metadata ELSE '{}' END"  # a row of an older docmill may have none
 
 
@@ -129,7 +129,7 @@ list_concat(list_filter([
 MESSAGES = f"list_transform({_FOUND}, lambda found: found.message)"
 """The value of `documents.warnings`, given the columns `metadata` and `metadata_warnings`, in any DuckDB.
 
-It is not stored. So the documents of every kept snapshot have it, also those that an older docmill wrote."""
+It is computed, not stored, so documents that an older docmill wrote have it, too."""
 WARNINGS = f"""\
 SELECT uri, document_id, w.kind AS kind, w.message AS message, w.lost AS lost
 FROM (SELECT uri, document_id, unnest({_FOUND}) AS w FROM documents)
@@ -139,9 +139,10 @@ ORDER BY uri, kind
 
 
 def with_derived(name: str, select: str, keys: Mapping[str, str]) -> str:
-    """Return the SELECT of a table's columns as SQL has them.
+    """Return the SELECT of a table's columns as SQL shows them.
 
-    Times are instants in place of texts. Documents have `warnings`, and the values of `keys`, those of [metadata].
+    Times are timestamps instead of texts. Documents also have `warnings` and the values of `keys`, the keys of
+    [metadata].
     """
     timed = with_written_times(name, select)
     if name not in ("documents", "deleted"):

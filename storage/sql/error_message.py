@@ -1,7 +1,7 @@
-"""Error message: what DuckDB says of a wrong statement, with its place and a hint of what would be right.
+"""Error message: report what is wrong with a statement and where, with a hint at what would be right.
 
-DuckDB gives the place as an offset in bytes, into the statement that it ran; the place that is shown is one in the
-statement that was given.
+DuckDB gives the place as an offset in bytes in the statement that it ran; the message shows the place in the statement
+that the user gave.
 """
 
 import json
@@ -15,10 +15,10 @@ from docmill.storage.sql.column_descriptions import TABLES
 _BEFORE, _AFTER = 60, 30
 """Characters of a line that are shown before and after a place: together they fit on a terminal of 100 columns."""
 _NAMED = {"start": "start_char", "end": "end_char"}
-"""Reserved words that older stores had as columns, and today's columns."""
+"""Reserved words that were columns of older stores, and the current names of these columns."""
 _COMPARED = r"(?:=|<|>|!=|<>|\b(?:I?LIKE|IN|THEN|ELSE)\b)"
 _BARE_TEXT = re.compile(rf"{_COMPARED}\s*\(?\s*(?:[\w./-]+\s+|[\w./-]*)$", re.IGNORECASE)
-"""The end of a text in which a comparison is followed by words without quotes, or by nothing."""
+"""Matches at the end of a text a comparison that is followed by words without quotes, or by nothing."""
 _IN_QUOTES = "put text in single quotes: 'like this'; double quotes are for names of columns"
 _MISSED = re.compile(r'(?:column|column named) "(\w+)"')
 _LOOSE_ARROW = "'json_extract(VARCHAR, BOOLEAN)'"
@@ -26,12 +26,12 @@ _NO_KEY = re.compile(
     r"Cannot extract field '(?P<field>[^']+)' from expression \"declared\""
     r'|Could not find key "(?P<key>[^"]+)" in struct(?:\W+Candidate Entries: (?P<others>.+))?'
 )
-"""What DuckDB says of `metadata.KEY` where nothing is declared, and where other keys are."""
+"""DuckDB's errors about `metadata.KEY` if no key, or only other keys, are declared."""
 
 
 @dataclass(frozen=True, slots=True)
 class AskedStatement:
-    """A statement as it was given, and where it begins in the one that DuckDB ran, in characters."""
+    """A statement as the user gave it, and where it begins in the one that DuckDB ran, in characters."""
 
     given: str
     ran: str
@@ -39,7 +39,7 @@ class AskedStatement:
 
 
 def message_of(error: Exception, source: AskedStatement, reserved: frozenset[str]) -> str:
-    """Return what is wrong, with the line and a caret under the place if it is known, and a hint if there is one.
+    """Return the error message, with the line and a caret under the place if it is known, and a hint if there is one.
 
     The first line says what is wrong. `reserved` are the reserved words of SQL, in lower case.
     """
@@ -56,13 +56,13 @@ def message_of(error: Exception, source: AskedStatement, reserved: frozenset[str
 
 
 def first_line(error: Exception) -> str:
-    """Return what is wrong, without the place."""
+    """Return the error message without the place."""
     kind, said = _parts(error)
     return f"{kind}: {said['exception_message']}".split("\n")[0]
 
 
 def _parts(error: Exception) -> tuple[str, dict[str, Any]]:
-    """Return the kind of an error, and what DuckDB says of it with `errors_as_json`: at least its message."""
+    """Return the kind of an error, and its details from `errors_as_json`, which at least include the message."""
     kind, _, rest = str(error).partition(": ")
     try:
         said = json.loads(rest)
@@ -72,7 +72,7 @@ def _parts(error: Exception) -> tuple[str, dict[str, Any]]:
 
 
 def _place(said: dict[str, Any], source: AskedStatement) -> int | None:
-    """Return the place of an error in the given statement, in characters, or None if it is not in there."""
+    """Return the place of an error in the given statement, in characters, or None if it is outside of it."""
     if "position" not in said:
         return None
     before = source.ran.encode()[: int(said["position"])].decode("utf-8", "ignore")
@@ -81,7 +81,7 @@ def _place(said: dict[str, Any], source: AskedStatement) -> int | None:
 
 
 def _length(said: dict[str, Any], place: int, source: AskedStatement) -> int:
-    """Return the characters of the wrong part, at least one; in `location` they are bytes."""
+    """Return the length of the wrong part in characters, at least one; `location` has it in bytes."""
     count = int(json.loads(said.get("location", "[0, 1]"))[1])
     return max(1, len(source.given[place:].encode()[:count].decode("utf-8", "ignore")))
 
@@ -102,7 +102,7 @@ def _hint(said: dict[str, Any], given: str, place: int, reserved: frozenset[str]
 
 
 def _in_own_words(message: str, given: str) -> str:
-    """Return in words that [metadata] has no key of a name, or that `->` took a comparison; "" for any other error."""
+    """Return docmill's own message for an undeclared key of [metadata] or a misread `->`; "" for other errors."""
     if _LOOSE_ARROW in message:
         return "-> binds less than a comparison; write metadata->>'$.front_matter.KEY' = …, or put it in parentheses"
     found = _NO_KEY.search(message)
@@ -114,7 +114,7 @@ def _in_own_words(message: str, given: str) -> str:
 
 
 def _elsewhere(message: str) -> str:
-    """Return which table has the column that a statement misses, and how to come by it; "" if none has it."""
+    """Return a hint naming the table that has a missing column, and how to join it; "" if none has it."""
     missed = _MISSED.search(message)
     table = next((name for name, (_, columns) in TABLES.items() if missed and missed[1] in columns), "")
     joined = "; add: JOIN {} USING (document_id)" if "document_id" in TABLES.get(table, ("", ()))[1] else ""
@@ -122,7 +122,7 @@ def _elsewhere(message: str) -> str:
 
 
 def _word_at_fault(before: str, rest: str, reserved: frozenset[str]) -> str:
-    """Return the word that SQL stumbled on: at `SELECT group FROM` it names FROM, but the word before is the cause."""
+    """Return the word that caused a syntax error; for `SELECT group FROM`, DuckDB names FROM instead of group."""
     words = [
         (re.search(pattern, text) or [""])[0].lower() for pattern, text in ((r"\w+(?=\s*$)", before), (r"^\w+", rest))
     ]
@@ -135,7 +135,7 @@ def _reserved_hint(word: str) -> str:
 
 
 def _excerpt(given: str, place: int, length: int) -> list[str]:
-    """Return the line of a place and below it a caret for each column of the wrong part."""
+    """Return the line of a place, and below it a line with carets under the wrong part."""
     number = given.count("\n", 0, place) + 1
     first = given.rfind("\n", 0, place) + 1
     line = given[first:].split("\n", 1)[0]
@@ -148,7 +148,7 @@ def _excerpt(given: str, place: int, length: int) -> list[str]:
 
 
 def _printable(text: str) -> str:
-    """Return a text with one printable character for each of its own, so that carets stay in place."""
+    """Return a text with unprintable characters replaced one by one, so that carets stay in place."""
     return "".join(" " if c.isspace() else "?" if unicodedata.category(c) in ("Cc", "Cf", "Cs") else c for c in text)
 
 

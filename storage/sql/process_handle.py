@@ -1,4 +1,4 @@
-"""Process handle: one statement process as its parent sees it, with the socket to it."""
+"""Process handle: one statement process, seen from its parent, with the socket to it."""
 
 import io
 import json
@@ -33,9 +33,10 @@ if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
 
 _START_S = 120.0
-"""Seconds in which a process is ready, or takes a statement: later it hangs, even on a busy machine."""
+"""Seconds that a process has to get ready, or to take a statement. If it needs longer, even on a busy machine, it
+hangs."""
 _GRACE_S = 0.5
-"""Seconds that DuckDB has to stop by itself, which keeps the process for the next statement."""
+"""Seconds that DuckDB has to stop by itself, so that the process can be kept for the next statement."""
 _AT_ONCE = 1 << 20  # bytes read from the socket at once
 _BOOT = (  # pandas, which Arrow would load, takes a third of the time of a start
     "import sys, json; sys.path[:] = json.loads(sys.argv[1]);"
@@ -44,7 +45,7 @@ _BOOT = (  # pandas, which Arrow would load, takes a third of the time of a star
 )
 _ENVIRONMENT = {
     "ARROW_DEFAULT_MEMORY_POOL": "system",  # Arrow's own pool reserves 1 GB of address space
-    "MALLOC_ARENA_MAX": "4",  # each reserves 64 MB of address space; by default there are eight a processor
+    "MALLOC_ARENA_MAX": "4",  # each arena reserves 64 MB of address space; by default there are eight per processor
     "OPENBLAS_NUM_THREADS": "1",
 }
 _ERRORS = {"QueryError": QueryError, "StoreError": StoreError}
@@ -68,7 +69,7 @@ def _stream(name: str, table: "pa.Table") -> bytes:
 
 
 class ProcessHandle:
-    """A statement process. It is started at once and needs a third of a second until it is ready."""
+    """A statement process. It starts immediately and is ready after a third of a second."""
 
     def __init__(self) -> None:
         self._socket, theirs = socket.socketpair()
@@ -79,15 +80,15 @@ class ProcessHandle:
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,
-                start_new_session=True,  # Ctrl-C goes to the parent alone
+                start_new_session=True,  # so that Ctrl-C reaches only the parent
                 env=os.environ | _ENVIRONMENT,
             )
         self._ready = False
-        self.is_spent = False  # True if it must not be given another statement, because it did not end the last one
+        self.is_spent = False  # True if it did not finish the last statement, and so must not get another one
         self.used = time.monotonic()
 
     def takes(self, request: bytes) -> bool:
-        """Return whether the process is there and has taken an encoded statement, whose rows `answer` returns.
+        """Return whether the process is alive and has accepted an encoded statement; `answer` then returns its rows.
 
         Raises `Transient` if the process does not start.
         """
@@ -96,14 +97,14 @@ class ProcessHandle:
         try:
             answer.send(request)
             answer.expect(TAKEN)
-            # Until its last frame is read, rows may be left in the socket, which the next statement must not get.
+            # Until the last frame is read, the socket may still have rows, which the next statement must not get.
             self.is_spent = True
         except (EOFError, ConnectionError, TimeoutError):
             return False
         return True
 
     def answer(self, limits: SqlLimits) -> "pa.Table":
-        """Return the rows of the statement that the process has taken."""
+        """Return the rows of the statement that the process has accepted."""
         answer = _FrameReader(self._socket, time.monotonic() + limits.seconds + _GRACE_S)
         try:
             return _read_table(answer)
@@ -129,15 +130,15 @@ class ProcessHandle:
         self._process.kill()
 
     def end(self) -> int:
-        """Kill the process; return its exit status, the negative number of the signal if one ended it."""
+        """Kill the process; return its exit status, or minus the number of the signal that ended it."""
         self._socket.close()
         self._process.kill()
         return self._process.wait()
 
     def disown(self) -> None:
-        """Leave the process to the process that started it, of which this one is a fork."""
+        """Leave the process to the parent that started it, after a fork."""
         self._socket.close()
-        # So that nothing here waits for it, or complains that nobody has.
+        # So that nothing here waits for it, or warns that it is still running.
         self._process.returncode = 0
 
 
@@ -146,7 +147,7 @@ def _read_table(answer: "_FrameReader") -> "pa.Table":
 
     with io.BufferedReader(answer, _AT_ONCE) as source, pa.ipc.open_stream(source) as stream:
         table = stream.read_all()
-        source.read()  # up to the last frame, which says whether the rows are whole
+        source.read()  # up to the last frame, which says whether the rows are complete
     return table
 
 
@@ -158,7 +159,7 @@ def _death(status: int, limits: SqlLimits) -> str:
 
 
 class _FrameReader(io.RawIOBase):
-    """The rows of an answer as a file, which ends or fails as the last frame says."""
+    """An answer's rows as a file; its last frame decides whether reading ends normally or raises an error."""
 
     def __init__(self, pipe: socket.socket, deadline: float) -> None:
         self._pipe = pipe
@@ -182,12 +183,12 @@ class _FrameReader(io.RawIOBase):
         self._pipe.sendall(request)
 
     def expect(self, kind: bytes) -> None:
-        """Take a frame of one kind."""
+        """Read an empty frame of one kind; raise `EOFError` for any other frame."""
         if self._head() != (kind, 0):
             raise EOFError
 
     def _next(self) -> None:
-        """Take the head of the next frame; raise the error that it may hold."""
+        """Read the head of the next frame; if it is an error, raise it."""
         if self.whole:
             return
         kind, self._left = self._head()
@@ -209,7 +210,7 @@ class _FrameReader(io.RawIOBase):
         return bytes(data)
 
     def _fill(self, view: memoryview) -> int:
-        """Fill the beginning of a view with what has come; return its length."""
+        """Fill the beginning of a view with received data, and return its length."""
         if not view:
             return 0
         self._pipe.settimeout(self._remaining())
@@ -219,5 +220,5 @@ class _FrameReader(io.RawIOBase):
         return count
 
     def _remaining(self) -> float:
-        """Return the seconds until the deadline, above 0 because 0 would mean not to wait at all."""
+        """Return the seconds until the deadline, but more than 0, because 0 would mean not to wait at all."""
         return max(self._deadline - time.monotonic(), 0.001)

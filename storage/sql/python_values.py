@@ -1,4 +1,4 @@
-"""Python values: the columns of a result of SQL as numbers, texts, and lists and dicts of these."""
+"""Python values: convert the columns of an SQL result to numbers, texts, and lists and dicts of these."""
 
 import json
 from typing import Any
@@ -16,9 +16,9 @@ _HELD = (
     pa.types.is_binary,
     pa.types.is_null,
 )
-"""The types of columns whose every value Python can represent."""
+"""The types of columns whose values Python can represent without exception."""
 _HELD_IN_LISTS = (pa.types.is_integer, pa.types.is_float64, pa.types.is_boolean, pa.types.is_string, pa.types.is_null)
-"""The types of which DuckDB's JSON has the same value as Python; it shortens float32 and makes floats of decimals."""
+"""The types whose values are the same in DuckDB's JSON; it shortens float32 and turns decimals into floats."""
 
 
 def columns_of(table: pa.Table) -> list[list[Any]]:
@@ -38,7 +38,7 @@ def _is_held(kind: pa.DataType) -> bool:
 
 
 def _is_plain(kind: pa.DataType) -> bool:
-    """Return whether a type is a list or a struct of values that are the same in JSON, or such a value."""
+    """Return whether values of a type are the same in JSON, also within lists and structs."""
     if pa.types.is_list(kind):
         return _is_plain(kind.value_type)
     if pa.types.is_struct(kind):
@@ -52,7 +52,7 @@ def _values(column: pa.ChunkedArray) -> list[Any]:
 
 
 def _as_json(table: pa.Table) -> dict[str, list[Any]]:
-    """Return columns that DuckDB spells, in the process of statements: loaded here, it prints leaks at the end."""
+    """Return columns as DuckDB writes them, in a statement process: in this process, it would report leaks at exit."""
     cells = ", ".join(f'to_json("{name}")::VARCHAR AS "{name}"' for name in table.column_names)
     found = query({}, {"found": table}, f"SELECT {cells} FROM found")
     pairs = zip(found.column_names, found.columns, strict=True)

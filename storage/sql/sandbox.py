@@ -1,7 +1,7 @@
-"""Sandbox: SQL over a snapshot's tables by DuckDB, without access to anything else; the only importer of `duckdb`.
+"""Sandbox: run SQL over a snapshot's tables in DuckDB, without access to anything else; the only importer of `duckdb`.
 
-The tables are passed as Arrow datasets, and DuckDB may open no path at all. `allowed_paths` would not do: it
-allows writing too, and a SELECT can write (`WITH x AS (COPY ... TO ...)`, also in `json_execute_serialized_sql`).
+The tables are passed as Arrow datasets, and DuckDB may not open any path. `allowed_paths` would not be enough: it also
+allows writing, and a SELECT can write (`WITH x AS (COPY ... TO ...)`, also in `json_execute_serialized_sql`).
 """
 
 import re
@@ -52,16 +52,16 @@ _OF_DOCUMENTS = [
 """The columns of documents in SQL."""
 
 Rows = tuple[pa.Schema, Iterator[pa.RecordBatch]]
-"""The columns of a result, and its rows as they come."""
+"""The columns of a result, and a stream of its rows."""
 
 _ROWS_AT_ONCE = 10_000  # rows between two checks of the memory limit
 _KEPT_DATASETS = 2 * len(SCHEMAS)
-"""Tables whose footers stay in memory: those of two snapshots, as each statement names all tables of one. Reading the
-footers of 256 files again takes as long as a sum over a column of them."""
+"""Tables whose footers stay in memory: those of two snapshots, because each statement names all tables of one. Reading
+the footers of 256 files again takes as long as a sum over one of their columns."""
 _KEPT_CONNECTIONS = 2
-"""Connections that a process keeps, of some MB each: a program that filters searches and runs statements has two."""
+"""Connections that a process keeps, a few MB each: a program that filters searches and runs statements needs two."""
 _CATALOG = ("duckdb_", "information_schema", "pg_", "sqlite_", "pragma", "show", "describe", "summarize")
-"""Beginnings of what tells which tables there are."""
+"""Words that may list the tables; some are only the beginnings of names."""
 _ON_VECTORS = (EMBEDDINGS, *OF_VECTORS, "neighbours")
 _SHOW_TABLES = re.compile(r"\s*SHOW\s+TABLES\s*;?\s*", re.IGNORECASE)
 _MACRO = """
@@ -70,22 +70,22 @@ CREATE MACRO {name}_at(named) AS TABLE FROM query_table('"{name}_at_' || hex(enc
 
 
 def load() -> int | None:
-    """Load what statements need; return the bytes of address space that they take at rest, or None if unknown."""
+    """Load the libraries for statements; return the address space in use, in bytes, or None if unknown."""
     import duckdb
     import pyarrow.dataset  # noqa: F401
 
     with ExitStack() as open_:
         for _ in range(_KEPT_CONNECTIONS + 1):
-            open_.enter_context(closing(duckdb.connect(":memory:")))  # its threads run
+            open_.enter_context(closing(duckdb.connect(":memory:")))  # starts its threads
         return address_space()
 
 
 @contextmanager
 def answered(statement: Statement, extra: Mapping[str, pa.Table], kept: "KeptConnections") -> Iterator[Rows]:
-    """Run a statement over its tables and those of `extra`; give the columns and the batches of its rows.
+    """Run a statement over its tables and those of `extra`; yield the columns and the batches of its rows.
 
-    `kept` are the connections of earlier statements. Raises `QueryError` for anything but one SELECT or one predicate,
-    for a wrong one, and for one beyond its limits.
+    `kept` are the connections of earlier statements. Raises `QueryError` unless the statement is one valid SELECT or
+    predicate and stays within its limits.
     """
     import duckdb
 
@@ -103,9 +103,9 @@ def answered(statement: Statement, extra: Mapping[str, pa.Table], kept: "KeptCon
 
 
 class TableViews:
-    """The views of a statement's tables on one connection, made once a statement may name them.
+    """The views of a statement's tables on one connection, made as soon as a statement may name them.
 
-    To make all of them takes 50 ms of CPU time, ten times what most statements take themselves.
+    Making all of them takes 50 ms of CPU time, ten times as long as most statements.
     """
 
     def __init__(self, connection: "duckdb.DuckDBPyConnection", statement: Statement) -> None:
@@ -114,7 +114,7 @@ class TableViews:
         self._made: set[str] = set()
 
     def make_named(self, statement: Statement) -> None:
-        """Make the views whose names are in a statement, or all if it asks which there are."""
+        """Make the views whose names are in a statement, or all if the statement may list them."""
         text = statement.sql.lower()
         if statement.is_predicate:
             self._make_stored({"documents", "chunks"})
@@ -122,7 +122,7 @@ class TableViews:
         self._make(lambda name: everything or name in text)
 
     def relation(self, sql: str) -> "duckdb.DuckDBPyRelation":
-        """Return the rows of a SELECT; if it cannot be bound, a computed name may have been the reason."""
+        """Return the rows of a SELECT; if binding fails, make all views and try again, as the name may be computed."""
         import duckdb
 
         try:
@@ -157,16 +157,16 @@ class TableViews:
                 _register(self.connection, name, name, self._files[name], self._keys)
 
     def _is_new(self, name: str) -> bool:
-        """Note that something is about to be made; return whether it was not there."""
+        """Return whether a view has not been made yet, and record that it is being made."""
         known = name in self._made
         self._made.add(name)
         return not known
 
 
 class KeptConnections:
-    """Connections with views of the tables that were asked last, because making these takes longer than a statement.
+    """Keeps connections with their views for later statements, because making views takes longer than a statement.
 
-    A statement gets the connection of an earlier one only if both name the same files, keys and limits.
+    A statement gets the connection of an earlier one only if both have the same files, keys and limits.
     """
 
     def __init__(self) -> None:
@@ -174,7 +174,7 @@ class KeptConnections:
 
     @contextmanager
     def connection(self, statement: Statement, extra: Mapping[str, pa.Table]) -> Iterator[TableViews]:
-        """Give the views of one statement on a connection, which is kept unless the statement fails."""
+        """Yield the views of one statement on a connection, which is kept unless the statement fails."""
         key = _key(statement, extra)
         for files in (statement.files, *statement.past.values()):
             for paths in files.values():
@@ -197,12 +197,12 @@ class KeptConnections:
 
 
 def _key(statement: Statement, extra: Mapping[str, pa.Table]) -> tuple[object, ...]:
-    """Return what a connection has to have in common with the statements that use it."""
+    """Return a key that is equal for statements that can share a connection."""
     return (*map(str, (statement.files, statement.past, statement.keys, statement.limits)), *sorted(extra))
 
 
 def _connected(statement: Statement) -> TableViews:
-    """Return the views of a statement's files, of which none is made yet, on a connection with its limits."""
+    """Return a new connection with a statement's limits, on which no view is made yet."""
     import duckdb
 
     limits = statement.limits
@@ -218,18 +218,18 @@ def _connected(statement: Statement) -> TableViews:
 def _register_past(
     connection: "duckdb.DuckDBPyConnection", files: Files, past: Mapping[str, Files], keys: Mapping[str, str]
 ) -> None:
-    """Create the views of other snapshots, and for each table the macro that chooses one of these."""
+    """Create the views of other snapshots, and for each table a macro that chooses one of them."""
     for name in files.keys() & SCHEMAS.keys():
         connection.execute(_MACRO.format(name=name))
     for at, tables in past.items():
-        for name, paths in tables.items():  # in hex, because A and a are two tags
+        for name, paths in tables.items():  # tags in hex, because SQL ignores case, but A and a are different tags
             _register(connection, f"{name}_at_{at.encode().hex()}", name, paths, keys)
 
 
 def _register(
     connection: "duckdb.DuckDBPyConnection", view: str, name: str, paths: Sequence[Path], keys: Mapping[str, str]
 ) -> None:
-    """Create a view over the files of a table; columns that an older file lacks are blank, not null."""
+    """Create a view over the files of a table; columns that older files lack are blank, not null."""
     stored, schema = f"stored_{view}", SCHEMAS[name]
     connection.register(stored, _dataset(tuple(map(str, paths)), schema) if paths else schema.empty_table())
     absent = lacking(paths, schema)
@@ -247,14 +247,14 @@ def _derive(connection: "duckdb.DuckDBPyConnection", views: Mapping[str, str]) -
 
 
 def _register_embeddings(connection: "duckdb.DuckDBPyConnection", packs: Sequence[Path]) -> None:
-    """Create a view of the vectors in packs of one dimension, as float32; a key that several packs hold comes once."""
+    """Create a view of the vectors in packs of one dimension, as float32, with each key once."""
     import pyarrow.dataset as ds
 
     size = schema_of(packs[0]).field("vector").type.list_size if packs else 1
     schema = pa.schema([("key", pa.string()), ("vector", pa.list_(pa.float32(), size))])
     held = ds.dataset([str(path) for path in packs], schema=schema, format="parquet") if packs else schema.empty_table()
     connection.register("stored_embeddings", held)
-    once = "" if len(packs) < 2 or _keys_are_unique(held) else "DISTINCT ON (key)"  # which takes 5 s at 100,000 keys
+    once = "" if len(packs) < 2 or _keys_are_unique(held) else "DISTINCT ON (key)"  # takes 5 s for 100,000 keys
     connection.execute(f"CREATE VIEW {EMBEDDINGS} AS SELECT {once} key, vector FROM stored_embeddings")
 
 
@@ -265,10 +265,10 @@ def _keys_are_unique(packs: Any) -> bool:
 
 @lru_cache(_KEPT_DATASETS)
 def _dataset(paths: tuple[str, ...], schema: pa.Schema) -> Any:
-    """Return files as one table. A file never changes under its name, so what was read of its footer holds."""
+    """Return files as one dataset, cached: a file never changes under its name, so its footer stays valid."""
     import pyarrow.dataset as ds
 
-    # Reading ranges ahead is meant for object storage; on a disk it takes a fifth of a statement's CPU time.
+    # Without `pre_buffer`: it is meant for object storage, and on a disk it takes a fifth of a statement's CPU time.
     plainly = ds.ParquetFileFormat(default_fragment_scan_options=ds.ParquetFragmentScanOptions(pre_buffer=False))
     return ds.dataset(list(paths), schema=schema, format=plainly)
 
@@ -299,20 +299,20 @@ def _only_select(connection: "duckdb.DuckDBPyConnection", sql: str) -> AskedStat
 
 
 def in_struct(sql: str) -> str:
-    """Return SQL with `declared.KEY` for `metadata.KEY`: the column `metadata` is a text, what the file states."""
+    """Return SQL with `declared.KEY` instead of `metadata.KEY`, because the column `metadata` itself is JSON text."""
     import duckdb
 
     data = bytearray(sql.encode())  # DuckDB counts bytes
     for start, following in pairwise(start for start, _ in duckdb.tokenize(sql)):
         if data[start:following].lower() == b"metadata" and data.startswith(b".", following):
-            # Of the same length, so that the places in messages stay right.
+            # Both names have the same length, so that the places in messages stay right.
             data[start:following] = COLUMN.encode()
     return data.decode()
 
 
 def _tables_sql() -> str:
-    """Return a SELECT of the names that a statement may use: DuckDB would list those behind the views, and not all."""
-    names = sorted(name for name in TABLES if name.isidentifier())  # `neighbours(…)` is no table
+    """Return a SELECT of the names that a statement may use; DuckDB's own list has internal names and lacks others."""
+    names = sorted(name for name in TABLES if name.isidentifier())  # `neighbours(…)` is not a table
     return f"SELECT unnest({names!r}) AS name"
 
 
@@ -322,7 +322,7 @@ def _reserved(connection: "duckdb.DuckDBPyConnection") -> frozenset[str]:
 
 
 def _placed(connection: "duckdb.DuckDBPyConnection", error: Exception, source: AskedStatement) -> Exception:
-    """Return an error of binding with its place, which `sql` does not give."""
+    """Return a binding error with its place, which `execute` reports, but `sql` does not."""
     import duckdb
 
     try:
@@ -333,7 +333,7 @@ def _placed(connection: "duckdb.DuckDBPyConnection", error: Exception, source: A
 
 
 def check_predicate(where: str) -> None:
-    """Raise `QueryError` unless a text is one SQL expression: then it stays one in parentheses, beside others."""
+    """Raise `QueryError` unless a text is one SQL expression, which can safely be put into parentheses."""
     import duckdb
 
     try:
@@ -344,7 +344,7 @@ def check_predicate(where: str) -> None:
 
 
 def _where(statement: Statement) -> AskedStatement:
-    """Return the SELECT of the ids of the chunks, or without these of the documents, for which a predicate is true."""
+    """Return the SELECT of the ids of chunks for which a predicate is true, or of documents if there are no chunks."""
     where = statement.sql
     check_predicate(where)
     of_chunks = f"SELECT chunk_id FROM ({_chunks_with_documents()}) AS chunks WHERE (\n"
@@ -360,7 +360,7 @@ def _chunks_with_documents() -> str:
 
 
 def _first(batches: Iterable[pa.RecordBatch], rows: int | None) -> Iterator[pa.RecordBatch]:
-    """Yield the first rows; those after them are not computed."""
+    """Yield the first `rows` rows; later rows are not computed."""
     left = rows
     for batch in batches:
         if left is None:
@@ -373,7 +373,7 @@ def _first(batches: Iterable[pa.RecordBatch], rows: int | None) -> Iterator[pa.R
 
 
 def _bounded(batches: Iterable[pa.RecordBatch], limits: SqlLimits) -> Iterator[pa.RecordBatch]:
-    """Yield batches within the memory limit, because DuckDB does not count its result."""
+    """Yield batches up to the memory limit, which DuckDB does not apply to its result."""
     size = 0
     for batch in batches:
         size += batch.nbytes

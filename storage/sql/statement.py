@@ -1,7 +1,7 @@
-"""Statement: one question to the tables with its limits, and the frames in which two processes pass it and its answer.
+"""Statement: an SQL statement with its limits, and the frames in which processes exchange statements and answers.
 
-A frame is a byte that says its kind, its length, and as many bytes. A statement is JSON, and a table is an Arrow
-stream: neither can be more to its reader than text and columns.
+A frame has a byte for its kind, its length, and its data. A statement is JSON and a table is an Arrow stream, so
+reading them cannot run code.
 """
 
 import json
@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 READY, ASKED, TABLE, TAKEN, ROWS, END, FAILED = b"r", b"a", b"t", b"b", b"d", b"e", b"f"
-"""Kinds of frames: the process waits; a statement; a table of it, ended by END; the process begins; bytes of the
-result; its end; the error instead."""
+"""Kinds of frames: the process is ready; a statement; a table for it (END follows the last); the process begins; data
+of the result; the end of the result; an error instead of it."""
 HEAD = struct.Struct("!cQ")
 
 Files = Mapping[str, Sequence[Path]]
@@ -21,9 +21,9 @@ Files = Mapping[str, Sequence[Path]]
 
 @dataclass(frozen=True, slots=True)
 class SqlLimits:
-    """Limits of one statement: wall clock seconds, and megabytes for the work on it and, again, for its result.
+    """Limits of one statement: wall-clock seconds, and megabytes for its work and the same again for its result.
 
-    Of the result, only the first `rows` are kept; None keeps all.
+    Only the first `rows` of the result are kept; None keeps all.
     """
 
     seconds: float = 60.0
@@ -58,7 +58,7 @@ class Statement:
 
 
 def decode(data: bytes) -> Statement:
-    """Return the statement of `Statement.encode`."""
+    """Return the statement that `Statement.encode` wrote."""
     sql, files, limits, past, *rest = json.loads(data)
     return Statement(sql, _found(files), SqlLimits(*limits), {at: _found(one) for at, one in past.items()}, *rest)
 
@@ -79,7 +79,7 @@ def too_large(limits: SqlLimits) -> str:
 
 
 def _named(files: Files) -> dict[str, list[str]]:
-    """Return absolute paths, because the working folder of the other process may be another one."""
+    """Return absolute paths, because the other process may have another working folder."""
     return {name: [str(path.absolute()) for path in paths] for name, paths in files.items()}
 
 

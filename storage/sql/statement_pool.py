@@ -1,10 +1,10 @@
-"""Statement pool: SQL in processes of its own, which the kernel binds to the limits of a statement.
+"""Statement pool: run SQL in separate processes, so that the kernel can enforce the limits of a statement.
 
-DuckDB checks time and memory between its operators, but not within one call of a function, such as `pg_sleep(75)` or
-`repeat('x', 4000000000)`. A process stays for the next statement, of this or of another store, because starting one
-takes a third of a second.
+DuckDB checks time and memory between its operators, but not within a single function call, such as `pg_sleep(75)` or
+`repeat('x', 4000000000)`. A process is kept for the next statement, on any store, because starting one takes a third of
+a second.
 
-A bounded number of statements runs at once, of all askers and of one.
+The number of parallel statements is limited, in total and per client.
 """
 
 import atexit
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 class StatementPlaces:
-    """Places for statements; usable from many threads. What this process asks for itself may take all of them."""
+    """Limits the statements that run at once; thread-safe. Statements of this process itself may take all places."""
 
     def __init__(self, most: int, most_of_client: int) -> None:
         self._most = most
@@ -41,10 +41,10 @@ class StatementPlaces:
 
     @contextmanager
     def taken(self, asker: Asker) -> Iterator[None]:
-        """Hold a place during the block; wait for one.
+        """Wait for a place, and hold it during the block.
 
         Raises:
-            Abandoned: The asker has left meanwhile.
+            Abandoned: The asker left while waiting.
         """
         with asker.ended_by(self._wake), self._changed:
             self._changed.wait_for(lambda: asker.has_left or self._has_place(asker.client))
@@ -69,11 +69,11 @@ class StatementPlaces:
 
 
 _MOST = 4
-"""Processes at once, of up to 2 GB each; further statements wait for one of these to end."""
+"""Processes at once, of up to 2 GB each; further statements wait until one of them ends."""
 _MOST_OF_CLIENT = 3
-"""Processes for one client of a server: slow statements of one leave a process to the others."""
+"""Processes for one client of a server, so that a client's slow statements leave a process to the others."""
 _IDLE_S = 60.0
-"""Seconds without a statement after which a process, which takes about 110 MB, is ended."""
+"""Seconds after which an idle process, which takes about 110 MB, is ended."""
 
 
 def query(
@@ -87,9 +87,8 @@ def query(
     """Return the rows of one SELECT over views named by `files` (keys of `SCHEMAS`) and `extra`.
 
     `past` are the files of other snapshots by number or tag, for macros such as `chunks_at(41)`. `keys` are the keys of
-    [metadata] with their types.
-    Raises `QueryError` for any other statement, for a wrong one, and for one beyond `limits`; `Transient` if no process
-    can be started.
+    [metadata] with their types. Raises `QueryError` unless the statement is one valid SELECT and stays within `limits`,
+    and `Transient` if no process can be started.
     """
     return _pool.ask(Statement(sql, files, limits, past or {}, keys=keys or {}), extra)
 
@@ -103,9 +102,9 @@ def select_ids(
 ) -> set[str]:
     """Return the ids of the chunks for which the SQL predicate `where` is true.
 
-    It can name columns of chunks and of documents. If both have a column, the plain name is the chunk's, and
-    `document_` before the name, as in `document_content_type`, is the document's. `metadata.NAME` is the value of one
-    of `keys`. Errors are those of `query`.
+    It can name columns of chunks and of documents. If both have a column, the plain name is the chunk's, and the
+    document's has the prefix `document_`, as in `document_content_type`. `metadata.NAME` is the value of one of `keys`.
+    Errors are those of `query`.
     """
     files = {"chunks": chunk_files, "documents": document_files}
     found = _pool.ask(Statement(where, files, limits, is_predicate=True, keys=keys), {})
@@ -122,12 +121,12 @@ def select_documents(
 
 
 def prepare() -> None:
-    """Start a process for a statement that is about to come, without waiting for it."""
+    """Start a process for the next statement, without waiting for it."""
     _pool.prepare()
 
 
 class StatementPool:
-    """Processes that start when there are statements; usable from many threads."""
+    """Processes for statements, started on demand; thread-safe."""
 
     def __init__(self) -> None:
         self._places = StatementPlaces(_MOST, _MOST_OF_CLIENT)
@@ -162,22 +161,22 @@ class StatementPool:
                 self._ahead = self._order()
 
     def close(self) -> None:
-        """End the processes without a statement."""
+        """End the idle processes."""
         self._end_idle(time.monotonic())
 
     def disown(self) -> None:
-        """In a fork of the process that started them, leave the processes to that one."""
+        """After a fork, leave the processes to the parent, which started them."""
         for process in self._idle:
             process.disown()
 
     def _give(self, request: bytes) -> ProcessHandle:
-        """Return a process that has taken an encoded statement, and that no other thread has.
+        """Return a process that has accepted an encoded statement and is not used by another thread.
 
         Raises `Transient` if none starts.
         """
         while True:
             if (process := self._pop()) is None:
-                # The keeper puts it among the idle ones, where another thread may be first: then ask again.
+                # The keeper adds it to the idle ones, where another thread may take it first; then order again.
                 self._ordered().result()
                 continue
             taken = False
@@ -185,7 +184,7 @@ class StatementPool:
                 if taken := process.takes(request):
                     return process
             finally:
-                if not taken:  # it has died while it was idle, or this is interrupted
+                if not taken:  # it died while it was idle, or this thread was interrupted
                     process.end()
 
     def _pop(self) -> ProcessHandle | None:
@@ -193,13 +192,13 @@ class StatementPool:
             return self._idle.pop() if self._idle else None
 
     def _ordered(self) -> "Future[None]":
-        """Return the order of a process that was made ahead, or else a new one."""
+        """Return the order of a process that `prepare` placed, or else a new order."""
         with self._lock:
             ahead, self._ahead = self._ahead, None
             return ahead or self._order()
 
     def _put_back(self, process: ProcessHandle) -> None:
-        # Its last answer was not read to the end: the rest would be taken for the next one.
+        # If its last answer was not read to the end, the rest would be taken for the next answer.
         if process.is_spent:
             process.end()
             return
@@ -207,7 +206,7 @@ class StatementPool:
             self._idle.append(process)
 
     def _order(self) -> "Future[None]":
-        """Ask the keeper for a process, which will be among the idle ones; the caller holds the lock."""
+        """Ask the keeper for a process, which it adds to the idle ones; the caller holds the lock."""
         if self._keeper is None:
             self._keeper = threading.Thread(target=self._keep, name="docmill-sql", daemon=True)
             self._keeper.start()
@@ -216,9 +215,9 @@ class StatementPool:
         return order
 
     def _keep(self) -> None:
-        """Start processes as ordered, and end those that are long idle.
+        """Start processes as ordered, and end those that have been idle for long.
 
-        The kernel ends a process with the thread that started it, so this thread stays.
+        This thread must keep running, because the kernel ends a process together with the thread that started it.
         """
         while True:
             try:
@@ -237,7 +236,7 @@ class StatementPool:
         order.set_result(None)
 
     def _end_idle(self, since: float) -> None:
-        """End the processes without a statement since then, by the monotonic clock."""
+        """End the processes that have been idle since `since`, by the monotonic clock."""
         with self._lock:
             ended = [process for process in self._idle if process.used <= since]
             self._idle = [process for process in self._idle if process.used > since]
@@ -259,5 +258,5 @@ def _leave_to_parent() -> None:
 
 
 atexit.register(_close)
-# A fork has the pipes of its parent's processes: answers would reach the wrong one of both.
+# A fork shares the pipes to its parent's processes, so answers could reach the wrong process.
 os.register_at_fork(after_in_child=_leave_to_parent)

@@ -1,4 +1,4 @@
-"""Statement process: the inside of a process that runs one statement after another until its pipe closes."""
+"""Statement process: the main loop of a process that runs one statement after another until its pipe closes."""
 
 import io
 import json
@@ -34,10 +34,11 @@ if TYPE_CHECKING:
     from _typeshed import ReadableBuffer
 
 _SPARE_MEMORY = 512 << 20
-"""Bytes of address space above DuckDB's own limit, which it keeps for its data only. Statements at their limit were
-seen 80 MB above it, and the allocator reserves up to 256 MB that nothing fills."""
+"""Bytes of address space beyond DuckDB's own limit, which only covers its data. Statements at their limit were seen to
+use 80 MB more, and the allocator reserves up to 256 MB that it does not fill."""
 _SPARE_S = 5.0
-"""Seconds above the limit after which the process ends itself: the parent, which says why, comes first."""
+"""Seconds beyond the limit after which the process ends itself. By then, the parent has usually ended it and reported
+why."""
 _AT_ONCE = 1 << 20  # bytes of a result in one frame
 
 
@@ -47,7 +48,7 @@ def serve(arguments: list[str]) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent gets it and decides
     die_with(parent)
     refuse_network()
-    # Before the limits: the libraries take address space that is not the statement's.
+    # Before setting limits, because the address space of libraries does not count for the statement.
     rest, kept = load(), KeptConnections()
     lower(resource.RLIMIT_CORE, 0)
     lower(resource.RLIMIT_FSIZE, 0)  # no statement writes a file
@@ -57,9 +58,9 @@ def serve(arguments: list[str]) -> None:
             _limit(asked[0].limits, rest)
             pipe.sendall(frame(TAKEN))
             pipe.sendall(_answer(pipe, *asked, kept))
-            # An alarm that is left would end the process while it waits for the next statement.
+            # A remaining alarm would end the process while it waits for the next statement.
             signal.setitimer(signal.ITIMER_REAL, 0)
-            # The process waits for minutes, perhaps; what one large statement took is not its to keep.
+            # The process may wait for minutes, and should not keep the memory of a large statement.
             give_back()
 
 
@@ -75,20 +76,20 @@ def _next(source: BinaryIO) -> tuple[Statement, dict[str, pa.Table]] | None:
 
 
 def _read_frame(source: BinaryIO) -> bytes:
-    """Return what the next frame holds; b"" for a frame without bytes, which ends a statement, and at the end."""
+    """Return the data of the next frame; b"" for an empty frame, which ends a statement, and at the end of input."""
     head = source.read(HEAD.size)
     return source.read(HEAD.unpack(head)[1]) if len(head) == HEAD.size else b""
 
 
 def _limit(limits: SqlLimits, rest: int | None) -> None:
-    """Bind this process to the limits of a statement."""
-    signal.setitimer(signal.ITIMER_REAL, limits.seconds + _SPARE_S)  # unhandled, its signal ends the process
+    """Apply the limits of a statement to this process."""
+    signal.setitimer(signal.ITIMER_REAL, limits.seconds + _SPARE_S)  # its signal is not handled and ends the process
     if rest is not None:
         lower(resource.RLIMIT_AS, rest + (limits.memory_mb << 20) + _SPARE_MEMORY)
 
 
 def _answer(pipe: socket.socket, statement: Statement, extra: dict[str, pa.Table], kept: KeptConnections) -> bytes:
-    """Send the rows of a statement; return the last frame, which says whether they are whole."""
+    """Send the rows of a statement; return the last frame, which says whether they are complete."""
     try:
         with answered(statement, extra, kept) as rows:
             _send(pipe, *rows)
@@ -112,7 +113,7 @@ def _failed(kind: str, message: str) -> bytes:
 
 
 class _FrameWriter(io.RawIOBase):
-    """A file whose bytes go into frames."""
+    """A file that writes its bytes as frames."""
 
     def __init__(self, pipe: socket.socket) -> None:
         self._pipe = pipe

@@ -1,4 +1,4 @@
-"""Views: the newest snapshot's tables for any DuckDB, from any working folder: `duckdb -init STORE/views.sql`."""
+"""Views: a script for other DuckDBs to read the newest snapshot from any folder: `duckdb -init STORE/views.sql`."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ from docmill.storage.sql.document_warnings import with_derived
 from docmill.storage.timestamps import STATED
 
 _LATE = (*STATED, COLUMN, "metadata_warnings", "figures")
-"""The columns of documents that views are derived from, and that an older docmill did not write."""
+"""The columns of documents that views need and that an older docmill did not write."""
 _AT = """\
 CREATE OR REPLACE TEMP MACRO {name}_at(snapshot) AS TABLE
 {select};
@@ -110,15 +110,15 @@ FROM read_parquet({files}, hive_partitioning = false, filename = 'pack', file_ro
 ) USING (key)
 WHERE place[1] = pack AND place[2] = file_row_number AND len(vector) = {dimension}
 """
-"""The vectors of all kept snapshots, each key once. Their keys differ between models."""
+"""The vectors of all kept snapshots, with each key once. Keys of different models differ."""
 
 
 @dataclass(frozen=True, slots=True)
 class ViewedStore:
-    """What `views.sql` must know of a store.
+    """What `views.sql` needs to know about a store.
 
-    `marker` is the path below `root` of a file that only this store has, and its copies. `dimension` is that of the
-    newest snapshot's vectors, `keys` are its keys of [metadata] with their types.
+    `marker` is the path below `root` of a file that only this store and its copies have. `dimension` is the dimension
+    of the newest snapshot's vectors, and `keys` are its keys of [metadata] with their types.
     """
 
     root: Path
@@ -128,10 +128,10 @@ class ViewedStore:
 
 
 def views_sql(shown: ViewedStore) -> str:
-    """Return a script that creates views of the tables of a store, and those that are derived from them.
+    """Return a script that creates views of a store's tables, and the views derived from them.
 
-    Views follow `current/`, so they show the newest snapshot when they are read. `chunks_at(41)` and
-    `documents_at(41)` read a kept snapshot.
+    Views read `current/`, so they always show the newest snapshot. `chunks_at(41)` and `documents_at(41)` read another
+    kept snapshot.
     """
     tables = (
         f"CREATE OR REPLACE TEMP VIEW {name} AS\n{with_derived(name, _current(name), shown.keys)};\n"
@@ -151,7 +151,7 @@ def views_sql(shown: ViewedStore) -> str:
 def _current(name: str) -> str:
     files = _below(f"current/{name}/*.parquet")
     rows = f"SELECT * FROM read_parquet(\n    {files}, union_by_name = true, hive_partitioning = false\n)"
-    # The files of an older docmill lack these columns until the next commit, and the view names them.
+    # The view names these columns, but files of an older docmill lack them until the next commit.
     late = [f"NULL::{sql_type(SCHEMAS[name].field(one).type)} AS {one}" for one in _LATE if one in SCHEMAS[name].names]
     return f"{rows} UNION ALL BY NAME SELECT {', '.join(late)} WHERE false" if late else rows
 
@@ -175,7 +175,7 @@ def _embeddings(shown: ViewedStore) -> str:
 
 @cache
 def _table_at(name: str, keys: tuple[tuple[str, str], ...]) -> str:
-    """Return the macro of a table in a kept snapshot, whose files may lack newer columns."""
+    """Return the macro that reads a table of a kept snapshot, whose files may lack newer columns."""
     rows = _ROWS_AT.format(
         name=name,
         columns=", ".join(f'{_filled(field)} AS "{field.name}"' for field in SCHEMAS[name]),
@@ -187,7 +187,7 @@ def _table_at(name: str, keys: tuple[tuple[str, str], ...]) -> str:
 
 
 def _filled(field: pa.Field) -> str:
-    """Return the SQL of a column that is blank, not null, where a file lacks it; a page may be null."""
+    """Return the SQL of a column that is blank, not null, in files that lack it; only a page may be null."""
     return '"page"' if field.name == "page" else f'coalesce("{field.name}", {blank_sql(field)})'
 
 
@@ -200,7 +200,7 @@ def _snapshots() -> str:
 
 
 def _below(tail: str) -> str:
-    """Return SQL for a glob below the store, whose own characters match only themselves."""
+    """Return SQL for a glob below the store; wildcards in the store's path itself are escaped."""
     return f"getvariable('docmill_root') || {_text(f'/{tail}')}"
 
 

@@ -276,7 +276,7 @@ class SnapshotReader:
 
     @computed_once
     def text_packs(self) -> Packs:
-        """The packs of the canonical texts. Their keys stay in memory: reading keys takes longer than reading a text."""
+        """The packs of the canonical texts. Their keys stay in memory: reading these takes longer than a text."""
         return self._packs("texts")
 
     @computed_once
