@@ -1,1 +1,1 @@
-"""Runs: the ingest as one pipeline for every engine, its batches, and the report of what it did."""
+"""Runs: the ingest as one pipeline for all engines, its batches, and the report of a run."""

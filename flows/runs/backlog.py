@@ -1,4 +1,4 @@
-"""Backlog: embed finished batches in the background while others are parsed, and know how much is left."""
+"""Backlog: embed finished batches in the background while others are parsed, and track how much is left."""
 
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future
@@ -16,20 +16,19 @@ from docmill.tasks.work.batch.embed import Embedding, EmbedOrder, chunk_count, e
 from docmill.tasks.work.batch.step_orders import save_order
 
 EMBED_CHUNKS = 2048
-"""Chunks to collect before the model is called.
+"""Chunks to collect for each embedding worker before the model is called.
 
-It batches texts of similar length, for which few chunks give little choice; more chunks take more memory. Each worker
-that embeds gets so many.
+The model batches texts of similar length. With fewer chunks, lengths match less well; with more, memory grows.
 """
 SLICE_S = 20.0
-"""Seconds after which an order to embed ends, finished or not. So long a run may have to wait for it when it is
-interrupted, or when it could commit; a shorter one reads the keys of the chunks more often."""
+"""Seconds after which an order to embed ends, finished or not. A run may have to wait this long when it is interrupted,
+or when it could commit; with shorter slices, the keys of the chunks are read more often."""
 
 
 class Backlog:
     """The finished batches whose chunks are still to be embedded. One order at a time embeds some of them.
 
-    With `sliced`, an order ends after `SLICE_S`. Without, it ends with its chunks, which makes fewer packs.
+    With `sliced`, an order ends after `SLICE_S`. Otherwise it ends when its chunks are done, which makes fewer packs.
     """
 
     def __init__(self, run: Run, batches: Sequence[Batch], sliced: bool) -> None:
@@ -46,11 +45,11 @@ class Backlog:
 
     @property
     def batches(self) -> tuple[Batch, ...]:
-        """The batches that may hold chunks to embed."""
+        """The batches that may have chunks to embed."""
         return (*self._taken, *self._waiting)
 
     def add(self, batch: Batch) -> None:
-        """Add a batch, and start the next order if the last one is finished and there is enough for another."""
+        """Add a batch, and start the next order if the last one is finished and there are enough chunks."""
         self._waiting.append(batch)
         if self._order is not None and self._finished.is_set():
             self.settle()
@@ -75,36 +74,36 @@ class Backlog:
         self._run.engine.log(f"embed: {spelled(done)}")
 
     def phase(self) -> Phase:
-        """Return how many of the tokens of all batches are settled, and how fast they were in the last minute.
+        """Return how many tokens of all batches are embedded, and the speed in the last minute.
 
-        It is asked for when everything is parsed: the pace beside the parsers says nothing of the time that is left.
+        Call this only when everything is parsed: the speed while parsing says nothing about the remaining time.
         """
         run = self._run
         packs = (*artifact_paths(run.root, run.base, "embeddings"), *run.folder.glob("embeddings-*.parquet"))
-        if self._order:  # its portions may be joined at any moment; `_phase` counts them by their names
+        if self._order:  # its portions may be joined at any moment, so `_phase` counts them by their names
             packs = tuple(path for path in packs if not is_portion(path, self._target))
         return self._phase(self.embedded.tokens + tokens_left(self.batches, packs))
 
     @property
     def rate(self) -> float:
-        """Tokens per second in the last minute; while that is unknown, those of all orders, 0 if there was none."""
+        """Tokens per second in the last minute, or while that is unknown, of all orders; 0 if there was none."""
         return self._shown.rate or self.embedded.rate
 
     def _phase(self, total: int) -> Phase:
         settled = self.embedded.tokens + (settled_tokens(self._target) if self._order else 0)
-        done = min(total, max(settled, self._shown.done))  # while portions are joined, some are counted no more
+        done = min(total, max(settled, self._shown.done))  # while portions are being joined, some are not counted
         self._pace = self._pace or Pace(warming=done)
         self._shown = Phase(EMBED, done, total, "tokens", self._pace.rate(done))
         return self._shown
 
     def _show(self) -> None:
-        """Report how far the order at work is, if it is known how much there is to do."""
+        """Report the progress of the current order, if the total is known."""
         if self._pace and self._phase(self._shown.total).done < self._shown.total:
             self._run.engine.progress(self._shown)
 
     @property
     def _most(self) -> int:
-        """Chunks that an order embeds."""
+        """The number of chunks that an order embeds."""
         return EMBED_CHUNKS * self._run.engine.embedders
 
     def _begin(self) -> None:
@@ -117,13 +116,13 @@ class Backlog:
 
 
 def spelled(done: Embedding) -> str:
-    """Return what an order has embedded, in one line."""
+    """Return one line about what an order has embedded."""
     rest = ", more to come" if done.left else ""
     return f"{counted(done.texts, 'texts')}, {counted(done.tokens, 'tokens')} in {done.seconds:.1f} s{rest}"
 
 
 def _node(run: Run, order: Path, batches: Sequence[Batch]) -> Node:
-    """Return the place of an order: after its batches; those that an earlier run has left are known to the plan."""
+    """Return the place of an order: after its batches, or after the plan for batches that an earlier run left."""
     own = [one for one in batches if one.folder.parent == run.folder]
     after = [key for one in own for key in ends_of(one)] + [PLAN] * (len(own) < len(batches))
     chunks = sum(map(chunk_count, batches))
@@ -131,7 +130,7 @@ def _node(run: Run, order: Path, batches: Sequence[Batch]) -> Node:
 
 
 def _saved(run: Run, batches: Sequence[Batch], seconds: float | None) -> tuple[Path, Path]:
-    """Save an order; return its path, and that of the pack which it writes."""
+    """Save an order; return its path and the path of the pack that it writes."""
     number = len(list(run.folder.glob("embed-*.json")))
     order = EmbedOrder(
         tuple(batches),
@@ -166,8 +165,7 @@ class BatchNodes:
     def record(self, engine: Engine, done: BatchDone) -> None:
         """Record the phases of a finished batch, one after the other.
 
-        Each gets the share of the batch's time that workers spent in it. The message of each says how many seconds of
-        workers these are.
+        The batch's time is divided by how long workers spent in each phase. The message of a phase gives these seconds.
         """
         at, before = done.began, PLAN
         for phase, about, seconds, message in _phases(done):
@@ -179,7 +177,7 @@ class BatchNodes:
 def ends_of(batch: Batch) -> tuple[str, str]:
     """Return the keys of a batch of this run and of its last phase.
 
-    Prefect's page folds the phases into their batch, and then draws only the edges of the batch.
+    Both are needed because Prefect's page can collapse the phases of a batch, and then draws only the batch's edges.
     """
     number = batch.folder.name.removeprefix("batch-")
     return f"batch {number}", f"{_LAST} {number}"

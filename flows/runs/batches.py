@@ -1,4 +1,4 @@
-"""Batches: process the files of a plan in batches, and commit what has changed."""
+"""Batches: process the files of a plan in batches, and commit the changes."""
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -41,7 +41,7 @@ from docmill.tasks.work.document.work_item import WorkItem
 
 
 def carry_out(run: Run, found: ToDo, how: RunOptions) -> None:
-    """Parse, split and embed what is to do, and commit it; a dry run counts it."""
+    """Parse, split, embed and commit the work of a plan; a dry run only counts it."""
     changes = _prepare(run, found, how)
     if changes is None:
         run.report.chunks.kept = run.base.snapshot.rows("chunks") if run.base else 0
@@ -52,7 +52,7 @@ def carry_out(run: Run, found: ToDo, how: RunOptions) -> None:
     else:
         with run.step("commit"):
             order = save_changes(run, changes)
-            del changes  # the commit reads the order; do not hold it in memory twice
+            del changes  # the commit reads the order; do not keep it in memory twice
             commit(run, order)
 
 
@@ -63,7 +63,7 @@ def _prepare(run: Run, found: ToDo, how: RunOptions) -> Changes | None:
     with run.step("bind"):
         now = run.started.isoformat("T", "seconds")
         outcome = settle(run.base, state, todo, run.batches, run.recipe, now)
-        # Check again: which documents gave no text is known only now.
+        # Check again, because only now is it known which documents have no text.
         if lost := losses(run, state, todo.lost | {*outcome.gone}, found.expanded, how.allow_delete):
             raise next(iter(lost.values()))
         _count(run.report, found, outcome, done.embedded)
@@ -74,7 +74,7 @@ def _prepare(run: Run, found: ToDo, how: RunOptions) -> Changes | None:
 
 
 def _count(report: Report, found: ToDo, outcome: Outcome, embedded: Embedding) -> None:
-    """Add the outcome of the planned files to a report that has the rest of the plan."""
+    """Add the outcome of the planned files to a report that already has the rest of the plan."""
     state, todo = found.state, found.todo
     columns = (outcome.documents.column(name).to_pylist() for name in ("uri", "status"))
     good = [uri for uri, status in zip(*columns, strict=True) if status == "ok"]
@@ -94,7 +94,7 @@ def _count(report: Report, found: ToDo, outcome: Outcome, embedded: Embedding) -
 
 
 def _read_by_ocr(found: ToDo, outcome: Outcome) -> int:
-    """Return how many pages OCR has read in this run; documents of equal content are read once."""
+    """Return how many pages OCR has read in this run; documents with equal content are read once."""
     read = {one.work.key: one.file.uri for one in found.todo.planned if one.work and not one.work.text_key}
     uris, told = (outcome.documents.column(name).to_pylist() for name in ("uri", "metadata"))
     of = {uri: metadata for uri, metadata in zip(uris, told, strict=True) if OCR_PAGES in metadata}
@@ -102,7 +102,7 @@ def _read_by_ocr(found: ToDo, outcome: Outcome) -> int:
 
 
 def _warn(report: Report, outcome: Outcome) -> None:
-    """Report what was lost of the documents of this run, or read by a lesser way."""
+    """Report what was lost of the documents of this run, or read in a less reliable way."""
     columns = (outcome.documents.column(name).to_pylist() for name in ("uri", "metadata", "metadata_warnings"))
     for uri, metadata, beside in zip(*columns, strict=True):
         found = warnings_of(metadata, beside)
@@ -112,22 +112,22 @@ def _warn(report: Report, outcome: Outcome) -> None:
 
 BATCH_DOCUMENTS = 64
 BATCH_BYTES = 4 << 20
-"""A batch is what a crash makes a run repeat, and what a worker returns at once.
+"""A batch ends at this many documents or bytes. A crash loses at most the unfinished batches.
 
-Smaller ones cost more files and orders; larger ones lose more work and keep the other workers waiting at the end.
+Smaller batches need more files and orders; larger ones lose more work and keep other workers waiting at the end.
 """
 
 UNPACKED_BYTES = 256 << 20
-"""Bytes of an archive's files to unpack together, which limits the disk space; a larger file is unpacked alone."""
+"""Bytes of an archive's files to unpack at a time, to limit disk space; a larger file is unpacked alone."""
 
-_FIRST = -(1 << 62)  # before every file, whatever its size
+_FIRST = -(1 << 62)  # sorts before every file of any size
 
 Running = tuple[BatchNodes, Future[BatchDone]]
 
 
 @dataclass(frozen=True, slots=True)
 class Processed:
-    """What was embedded, or would be, and whether the rest would take so long that it is left for later commits."""
+    """What was embedded, or would be, and whether the rest would take so long that it is left to later commits."""
 
     embedded: Embedding
     partial: bool = False
@@ -143,7 +143,7 @@ def process(run: Run, todo: Plan, embed: bool) -> Processed:
     waiting = list(run.batches)
     works = todo.works
     if embed and not todo.empty and len(works) <= BATCH_DOCUMENTS:
-        load_ahead()  # a longer run would only hold its memory for longer
+        load_ahead()  # not in a long run, which would only occupy the memory for longer
     parsing = _Parsing(run, len(works))
     with closing_reader(run.folder.name):
         for batch in _processed(run, works, parsing.show):
@@ -152,7 +152,7 @@ def process(run: Run, todo: Plan, embed: bool) -> Processed:
                 backlog.add(batch)
             parsing.add(document_count(batch))
         run.report.ocr.figures = figures_read(run.folder.name)
-    run.batches = sorted(waiting, key=lambda batch: batch.folder)  # they come in the order in which they end
+    run.batches = sorted(waiting, key=lambda batch: batch.folder)  # `waiting` is in the order in which they ended
     asked = asked_texts(run.folder)
     _report_calls(run, made=embed)
     if not embed:
@@ -166,7 +166,7 @@ def process(run: Run, todo: Plan, embed: bool) -> Processed:
 
 
 class _Parsing:
-    """How many documents are parsed, and at which pace."""
+    """Reports how many documents are parsed, and how fast."""
 
     def __init__(self, run: Run, total: int) -> None:
         self._run, self._total, self._done, self._pace = run, total, 0, Pace()
@@ -183,7 +183,7 @@ class _Parsing:
 
 
 def _report_calls(run: Run, made: bool) -> None:
-    """Report the calls to the language model; those that are only planned have no answers, and yet did not fail."""
+    """Report the calls to the language model; planned calls have no answers, but do not count as failed."""
     done = close_shared(run.folder.name)
     run.report.model, run.report.model_reason = spent(done, bool(run.settings.model.prices)), reason_of(done)
     if made:
@@ -193,9 +193,9 @@ def _report_calls(run: Run, made: bool) -> None:
 
 
 def _embed_rest(run: Run, backlog: Backlog) -> bool:
-    """Embed what is left, or return True as soon as it is known that this takes too long for one commit."""
+    """Embed the remaining chunks, or return True as soon as it is clear that this takes too long for one commit."""
     early = _may_commit_early(run)
-    # An order that began beside the parsers may go on for a minute, which is time of this phase.
+    # An order that began during parsing may continue for a minute, which counts for this phase.
     if backlog.batches and (phase := backlog.phase()).done < phase.total:
         run.engine.progress(phase)
     backlog.settle()
@@ -213,24 +213,24 @@ def _embed_rest(run: Run, backlog: Backlog) -> bool:
 
 
 def _left_unpaid(run: Run) -> bool:
-    """Return True, as vectors are left for later commits; raise `BudgetReached` where no snapshot may lack any."""
+    """Return True, because vectors are left to later commits; raise `BudgetReached` if no snapshot may lack vectors."""
     if run.gate is None:
         return True
     raise BudgetReached("embedding all texts would cost more than --max-cost, and a gate needs all; run again to go on")
 
 
 def _may_commit_early(run: Run) -> bool:
-    """Return whether a snapshot may lack vectors: with a gate, none is published without all of them."""
+    """Return whether a snapshot may lack vectors; with a gate, it must have all of them."""
     return run.settings.run.commit_every > 0 and run.gate is None
 
 
 def _processed(run: Run, works: Sequence[WorkItem], look: Callable[[], None]) -> Iterator[Batch]:
-    """Yield batches as they finish, and keep as many in flight as the engine has slots; `look` is called meanwhile."""
+    """Yield batches as they finish, with as many in flight as the engine has slots; call `look` while waiting."""
     packs = artifact_paths(run.root, run.base, "texts")
     finished: SimpleQueue[Running] = SimpleQueue()
     in_flight = 0
     unpacks: dict[str, Path] = {}
-    recipe = run.recipe.with_passwords(())  # orders lie on disk
+    recipe = run.recipe.with_passwords(())  # because orders are saved to disk
     for number, part in enumerate(_parts(_laid(run, sorted(works, key=_turn), unpacks))):
         orders = tuple({unpacks[work.key] for work in part if work.place})
         order = Order(run.folder / f"batch-{number:05d}", part, recipe, packs, _answering(run, number), orders)
@@ -266,17 +266,17 @@ def _figure_reading(run: Run) -> FigureReading:
 
 
 def _turn(work: WorkItem) -> int:
-    """Return the sort key of a work: members of archives first, in archive order, then files, the largest first.
+    """Return the sort key of a work item: first members of archives, in archive order, then files, the largest first.
 
-    Otherwise one worker would be left with a long document at the end.
+    Otherwise one worker could be left with a long document at the end.
     """
     return -1 - work.size if not work.place else _FIRST
 
 
 def _laid(run: Run, works: Iterable[WorkItem], unpacks: dict[str, Path]) -> Iterator[WorkItem]:
-    """Yield the works; a member of an archive gets the path that its file will have once unpacked.
+    """Yield the work items; a member of an archive gets the path that its file will have once unpacked.
 
-    Fills `unpacks` with the order that unpacks each member, by the key of its work.
+    Fills `unpacks` with the order that unpacks each member, by the key of its work item.
     """
     for number, (path, group) in enumerate(_archives(works)):
         if not path:
@@ -293,9 +293,9 @@ def _laid(run: Run, works: Iterable[WorkItem], unpacks: dict[str, Path]) -> Iter
 
 
 def _archives(works: Iterable[WorkItem]) -> Iterator[tuple[str, list[WorkItem]]]:
-    """Group the works of each archive, within the bytes that may be unpacked at a time.
+    """Group the work items of each archive, up to the bytes that may be unpacked at a time.
 
-    Works outside archives have the key "".
+    Work items outside archives have the key "".
     """
     for path, group in groupby(works, lambda work: work.path if work.place else ""):
         part: list[WorkItem] = []
@@ -310,7 +310,7 @@ def _archives(works: Iterable[WorkItem]) -> Iterator[tuple[str, list[WorkItem]]]
 
 
 def _finished(run: Run, finished: "SimpleQueue[Running]", look: Callable[[], None]) -> Batch:
-    """Wait for the batch that ends next."""
+    """Wait for the next batch to end, and return it."""
     with run.step("parse and split"):
         nodes, future = _next(finished, look)
         done = future.result()
@@ -328,7 +328,7 @@ def _next(finished: "SimpleQueue[Running]", look: Callable[[], None]) -> Running
 
 
 def _parts(works: Iterable[WorkItem]) -> Iterator[tuple[WorkItem, ...]]:
-    """Cut works into batches by number of documents and by bytes."""
+    """Cut work items into batches by number of documents and by bytes."""
     part: list[WorkItem] = []
     size = 0
     for work in works:

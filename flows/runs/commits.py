@@ -1,4 +1,4 @@
-"""Commits: commit what a run has staged, then its pending vectors, step by step."""
+"""Commits: commit what a run has staged, then its pending vectors in steps."""
 
 import time
 from collections.abc import Sequence
@@ -32,7 +32,7 @@ from docmill.tasks.work.batch.step_orders import save_order
 
 
 def save_changes(run: Run, changes: Changes) -> Path:
-    """Promote the staged artifacts, and return the order to commit them with the changes and costs of a run."""
+    """Promote the staged artifacts, and return an order to commit them with the changes and costs of a run."""
     if payer := payer_of(run.payment):
         payer.note()
     kept = retention_of(run.settings)
@@ -47,7 +47,7 @@ def save_changes(run: Run, changes: Changes) -> Path:
 
 
 def _picture_vectors(run: Run, changes: Changes, figures: Sequence[Path]) -> tuple[StoredFile, ...]:
-    """Return the packs of the vectors of pictures for a commit, if the settings name a model of pictures."""
+    """Return the packs of picture vectors for a commit, if the settings name a picture model."""
     if not (name := run.settings.embedding.pictures_where()):
         return ()
     due = due_pictures(run.base, changes.documents, name, figures)
@@ -67,7 +67,7 @@ def _picture_vectors(run: Run, changes: Changes, figures: Sequence[Path]) -> tup
 
 
 def plan_pictures(run: Run, changes: Changes) -> None:
-    """Report how many pictures a commit of some changes would embed."""
+    """Report how many pictures a commit of these changes would embed."""
     if name := run.settings.embedding.pictures_where():
         figures = run.base.packs("figures") if run.base else []
         staged = [batch.figures for batch in run.batches]
@@ -76,7 +76,7 @@ def plan_pictures(run: Run, changes: Changes) -> None:
 
 
 def _report_pictures(run: Run, due: DuePictures, embedded: int, tokens: int) -> None:
-    """Report the pictures that get vectors, those of earlier commits of the run included, and what they cost."""
+    """Report the pictures that get vectors, including those of the run's earlier commits, and what they cost."""
     price = max(run.settings.embedding.pictures_price, 0.0)
     name = parse_address(due.model.name).name if is_api(due.model.name) else due.model.name
     before = run.report.pictures.embedded
@@ -84,7 +84,7 @@ def _report_pictures(run: Run, due: DuePictures, embedded: int, tokens: int) -> 
 
 
 def _learned_terms(run: Run, changes: Changes) -> tuple[StoredFile, ...]:
-    """Return the packs of learned terms for a commit, if the settings name a model of these."""
+    """Return the packs of learned terms for a commit, if the settings name a model for them."""
     if not (name := run.settings.embedding.sparse):
         return ()
     from docmill.tasks.publishing.sparse_packs import learned_packs
@@ -93,7 +93,7 @@ def _learned_terms(run: Run, changes: Changes) -> tuple[StoredFile, ...]:
 
 
 def commit(run: Run, order: Path) -> None:
-    """Commit an order; the run goes on from the new snapshot, if the gate did not hold it back."""
+    """Commit an order; the run continues from the new snapshot unless the gate holds it back."""
     run.engine.progress(Phase(COMMIT, 0, 1))
     with uncut():
         done = run.engine.submit(publish_run, order, node=_commit_node(run)).result()
@@ -111,7 +111,7 @@ def _moved(moves: ChunkMoves) -> str:
 
 
 def _commit_node(run: Run) -> Node:
-    """Return the place of a commit: after all that has ended; a run that commits again numbers its commits."""
+    """Return the place of a commit, which is after all steps so far; later commits of a run are numbered."""
     run.commits += 1
     return Node("commit" if run.commits == 1 else f"commit {run.commits}")
 
@@ -123,8 +123,8 @@ def _pending(run: Run) -> str:
 def complete(run: Run) -> bool:
     """Embed the pending vectors of the newest snapshot, and commit them every `commit_every` minutes.
 
-    Returns False if the gate held a commit back. With a gate there is one commit, of all of them. Without, it ends when
-    the run may cost no more.
+    Returns False if the gate held a commit back. With a gate, all vectors are in one commit. Without, this ends early
+    when the budget is used up.
     """
     while run.base and run.base.snapshot.pending and not run.unpaid:
         before = run.base.snapshot.pending.chunks
@@ -143,9 +143,9 @@ def complete(run: Run) -> bool:
 
 
 def _check_progress(run: Run, before: int, done: Embedding) -> None:
-    """Raise if as many chunks are pending as before, and the limit is not the reason.
+    """Raise `StoreError` if the number of pending chunks did not fall, although neither budget nor time was used up.
 
-    Nor is the time: of chunks with many vectors, it may have ended before any has the last one.
+    The time may end before any chunk with many vectors has its last one.
     """
     if run.pending >= before and not (run.unpaid or done.left):
         who = counted(run.pending, "chunks")
@@ -155,7 +155,7 @@ def _check_progress(run: Run, before: int, done: Embedding) -> None:
 def _embed_for_a_while(run: Run, base: StoredSnapshot) -> tuple[Embedding, float]:
     """Embed pending vectors until it is time to commit, or until there are no more.
 
-    Returns what was embedded, and the tokens per second of the last minute.
+    Returns what was embedded, and the tokens per second in the last minute.
     """
     every = run.settings.run.commit_every
     end = time.monotonic() + (60 * every if every and not run.gate else inf)
@@ -177,26 +177,26 @@ def _embed_for_a_while(run: Run, base: StoredSnapshot) -> tuple[Embedding, float
 
 
 def _saved(run: Run, base: StoredSnapshot, seconds: float | None) -> tuple[Path, Path]:
-    """Save an order; return its path, and that of the pack which it writes."""
+    """Save an order; return its path and the path of the pack that it writes."""
     number = len(list(run.folder.glob("fill-*.json")))
     order = FillOrder(base, run.folder / f"embeddings-{number:05d}.parquet", seconds, run.payment)
     return save_order(order, run.folder / f"fill-{number:05d}.json"), order.target
 
 
 def _show_progress(run: Run, base: StoredSnapshot, done: int, target: Path | None, pace: Pace) -> None:
-    """Show how many of the run's tokens are settled, those of its earlier commits included.
+    """Report how many of the run's tokens are embedded, including those of its earlier commits.
 
-    `done` are those of finished orders, `target` is the pack of the order at work.
+    `done` are the tokens of finished orders, and `target` is the pack of the current order.
     """
     if pending := base.snapshot.pending:
         before = run.report.tokens_embedded
         settled = done + (staging.settled_tokens(target) if target else 0)
-        tokens = min(settled, pending.tokens)  # a text that several chunks share counts once here, and here alone
+        tokens = min(settled, pending.tokens)  # `pending` counts a text that several chunks share only once
         run.engine.progress(Phase(EMBED, before + tokens, before + pending.tokens, "tokens", pace.rate(settled)))
 
 
 def count_chunks(report: Report, moves: ChunkMoves) -> None:
-    """Add the moves of a commit to a report; a later commit of a run keeps what the run itself has added."""
+    """Add the moves of a commit to a report; chunks that the run itself added earlier do not count as kept."""
     chunks = report.chunks
     chunks.kept = moves.kept - chunks.added
     chunks.added += len(moves.added)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 EngineName = Literal["local", "prefect"]
-SPARE_THREADS = 2  # besides those that wait for batches: to embed, and to commit
+SPARE_THREADS = 2  # threads besides those that wait for batches: one to embed, one to commit
 THREADS = 8  # batches in flight, and one thread to embed finished batches
 
 
@@ -27,8 +27,8 @@ THREADS = 8  # batches in flight, and one thread to embed finished batches
 class Node:
     """A step in the graph of a run.
 
-    `key` is unique in a run; `about` counts what the step is given, for people. `after` holds the keys of the steps
-    before it; None means all steps that nothing follows yet. `inside` is the key of a step that this one is a part of.
+    `key` is unique in a run. `about` counts the input of the step, for people. `after` are the keys of the steps before
+    it; None means all steps that have no successor yet. `inside` is the key of the step that this one is part of.
     """
 
     key: str
@@ -38,13 +38,13 @@ class Node:
 
     @property
     def name(self) -> str:
-        """The name that a person reads."""
+        """The name shown to people."""
         return f"{self.key} ({self.about})" if self.about else self.key
 
 
 @dataclass(frozen=True, slots=True)
 class RunSite:
-    """A run as its steps see it.
+    """The information about a run that its steps need.
 
     Attributes:
         store: The folder of the store.
@@ -67,9 +67,9 @@ class Engine(Protocol):
     """Runs plain step functions somewhere.
 
     Attributes:
-        name: What the table of runs says of the engine.
-        slots: How many batches to have in process at a time, at least 2. With fewer, workers would be idle.
-        embedders: How many workers embed side by side.
+        name: The name of the engine in the table of runs.
+        slots: How many batches to process at a time, at least 2. With fewer, workers would be idle.
+        embedders: How many workers embed in parallel.
         reads_objects: Whether workers read the objects of `s3://` sources themselves.
     """
 
@@ -83,32 +83,32 @@ class Engine(Protocol):
     def embedders(self) -> int: ...
 
     def attend(self, site: RunSite) -> AbstractContextManager[None]:
-        """Prepare for the steps of a run, which come inside of the block, and tidy up after them."""
+        """Prepare for the steps of a run, which run inside the block, and clean up after them."""
 
     def fingerprints(self, addresses: Sequence[str]) -> dict[str, tuple[str, str]]:
-        """Return the content hash of each object that workers have read, and what it may hold, by its address."""
+        """Return, by address, the content hash of each object that workers have read, and what it may contain."""
 
     def submit(self, step: Callable[..., T], *args: Any, node: Node | None = None) -> Future[T]:
-        """Start `step(*args)`; `.result()` returns its result or raises its exception. `node` is its place."""
+        """Start `step(*args)`; `.result()` returns its result or raises its exception. `node` is its graph node."""
 
     def record(self, node: Node, began: float, seconds: float, message: str) -> None:
-        """Add a step to the graph that has ended; `began` is in seconds since 1970."""
+        """Add a finished step to the graph; `began` is in seconds since 1970."""
 
     def progress(self, phase: Phase) -> None:
-        """Report how far the run is."""
+        """Report the progress of the run."""
 
     def log(self, message: str) -> None:
         """Add a line to the log of the run, if the engine keeps one."""
 
     def table(self, name: str, rows: Sequence[dict[str, Any]], description: str) -> None:
-        """Leave a table with the run, if the engine keeps any; `name` is that of the table in the store."""
+        """Attach a table to the run, if the engine keeps tables; `name` is that of the table in the store."""
 
     def tell(self, message: str) -> None:
         """Tell the user what the run has done so far, in one line."""
 
 
 class LocalEngine:
-    """Threads of this process. As a context manager, it drops unstarted steps when the block ends."""
+    """Runs steps on threads of this process. As a context manager, it drops unstarted steps when the block ends."""
 
     name = "local"
     slots = THREADS
@@ -136,17 +136,17 @@ class LocalEngine:
         return self._threads.submit(step, *args)
 
     def record(self, node: Node, began: float, seconds: float, message: str) -> None:
-        """Keep nothing: the report has the seconds of each step."""
+        """Do nothing: the report has the seconds of each step."""
 
     def progress(self, phase: Phase) -> None:
         if self._progress is not None:
             self._progress(phase)
 
     def log(self, message: str) -> None:
-        """Keep nothing: the report of the run says it."""
+        """Do nothing: the report of the run says it."""
 
     def table(self, name: str, rows: Sequence[dict[str, Any]], description: str) -> None:
-        """Keep nothing: there is nobody to look at it."""
+        """Do nothing: nobody would see it."""
 
     def tell(self, message: str) -> None:
         if self._tell is not None:

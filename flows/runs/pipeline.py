@@ -1,4 +1,4 @@
-"""The ingest pipeline, the same for every engine: discover → plan → batches → embed → commit.
+"""Pipeline: the ingest, the same for every engine: discover → plan → batches → embed → commit.
 
 Batches of documents are files on disk; steps exchange only paths and small values.
 """
@@ -78,14 +78,14 @@ def ingest(
     retry: bool = False,
     refresh_contexts: bool = False,
 ) -> Report:
-    """Bring the store in line with its sources and commit one snapshot, or none if nothing changed.
+    """Update the store from its sources and commit one snapshot, or none if nothing changed.
 
-    A run that embeds for long commits several times; the last of these snapshots stays, see `commits.complete`.
-    A dry run parses and splits new and changed documents, and stops before embedding. `retry` tries rejected documents
-    again. `refresh_contexts` asks the language model again for contexts that are stale or were unusable. A source that
-    is missing, does not answer, or would lose too many documents is left as it was, see `Report.unreached`. Raises
-    `SourceError` or `Transient` if that holds for all sources, `Locked` if another writer holds it, and `Transient` if
-    the disk is full.
+    A run that embeds for a long time commits several times, and only the last of these snapshots stays; see
+    `commits.complete`. A dry run parses and splits new and changed documents, and stops before embedding. `retry` tries
+    rejected documents again. `refresh_contexts` asks the language model again for contexts that are stale or were
+    unusable. The documents of a source that is missing, does not answer, or would lose too many documents stay as they
+    are; see `Report.unreached`. Raises `SourceError` or `Transient` if this is true of all sources, `Locked` if another
+    writer holds the store, and `Transient` if the disk is full.
     """
     how = RunOptions(dry_run, allow_delete, retry, refresh_contexts)
     store = open_folder(settings.store, settings.mirrors)
@@ -94,7 +94,7 @@ def ingest(
     with ExitStack() as stack:
         stack.enter_context(failure_logged(store.root, report))
         opened = _opened(report, settings, sources or settings.sources)
-        ready = _ready(settings, how)  # a wrong setting is found before the lock makes a folder for the store
+        ready = _ready(settings, how)  # before the lock, which creates the store's folder, to find wrong settings first
         spare_memory()
         stack.enter_context(explain_full_disk(store.root))
         if dry_run:
@@ -127,7 +127,7 @@ def ingest(
 
 
 def _report_embedding(run: Run) -> None:
-    """Report the requests for vectors by API, and what was left out because of the limit."""
+    """Report the embedding requests by API, and what was left out because of the budget."""
     report, payer = run.report, None if run.report.dry_run else payer_of(run.payment)
     if payer is None:
         return
@@ -139,11 +139,11 @@ def _report_embedding(run: Run) -> None:
 
 
 def _report_reach(run: Run) -> None:
-    """Report the languages that the model cannot read, if the run has put documents into the store."""
+    """Report the languages that the model cannot read, if the run has added or changed documents."""
     new = run.report.documents.added + run.report.documents.changed
     if new and run.report.snapshot and (stored := run.store.newest()):
         from docmill.storage.snapshots.read.model_reach import (
-            poorly_read,  # a run that finds nothing new needs no tokenizer
+            poorly_read,  # imported here, because a run that finds nothing new needs no tokenizer
         )
 
         run.report.problems += map(str, poorly_read(stored))
@@ -151,7 +151,7 @@ def _report_reach(run: Run) -> None:
 
 @dataclass(frozen=True, slots=True)
 class _Ready:
-    """What the settings ask for, built and found to be right."""
+    """Objects made from the settings, which are therefore valid."""
 
     settings: Settings
     space: EmbeddingSpace
@@ -169,7 +169,7 @@ def _ready(settings: Settings, how: RunOptions) -> _Ready:
 def _opened(report: Report, settings: Settings, arguments: Sequence[str]) -> list[Source]:
     if not arguments:
         raise SourceError("no source given; name a folder, or set `sources` in docmill.toml")
-    for argument in arguments:  # a wrong one is no source that is away
+    for argument in arguments:  # a wrong argument must not count as an unreachable source
         check_argument(argument)
     opener = opener_of(settings)
     opening = partial(open_source, tables=settings.source, opener=opener)
@@ -196,7 +196,7 @@ def _site(run: Run) -> RunSite:
 
 
 class _Caches(NamedTuple):
-    """What earlier runs learned of files, by their states and contents."""
+    """What earlier runs learned about files, by their states and contents."""
 
     fingerprints: Fingerprints
     listings: Listings
@@ -204,7 +204,7 @@ class _Caches(NamedTuple):
 
 
 def _execute(run: Run, opened: Sequence[Source], how: RunOptions) -> None:
-    if run.gate and not _complete(run):  # what the gate compares with has to have all its vectors
+    if run.gate and not _complete(run):  # the gate compares with the current snapshot, which must have all vectors
         return
     kept = _Caches(Fingerprints(run.root), Listings(run.root, run.recipe.archives), Sidecars(run.root))
     found = _compared(run, opened, how, kept)
@@ -215,7 +215,7 @@ def _execute(run: Run, opened: Sequence[Source], how: RunOptions) -> None:
         run.report.problems += run.report.rejections()
         run.report.chunks.kept = run.base.snapshot.rows("chunks") if run.base else 0
     else:
-        # Imported here, as most runs of a schedule find nothing to do: it takes a third of their time.
+        # Imported here, because it takes a third of the time of runs that find nothing to do, as most scheduled runs.
         from docmill.flows.runs.batches import carry_out
 
         carry_out(run, found, how)
@@ -230,12 +230,12 @@ def _execute(run: Run, opened: Sequence[Source], how: RunOptions) -> None:
 
 
 def _is_idle(run: Run, todo: Plan) -> bool:
-    """Return whether a run has nothing to process and to commit, and nothing is left of an earlier one."""
+    """Return whether a run has nothing to process or commit, including work left by an earlier run."""
     return todo.empty and not (run.batches or run.pending or is_outlived(run))
 
 
 def _complete(run: Run) -> bool:
-    """Embed and commit the pending vectors of the newest snapshot; return whether the gate let them pass."""
+    """Embed and commit the pending vectors of the newest snapshot; return False if the gate held them back."""
     if not run.pending:
         return True
     from docmill.flows.runs.commits import complete
@@ -244,10 +244,10 @@ def _complete(run: Run) -> bool:
 
 
 def _count_known(report: Report, found: ToDo, how: RunOptions) -> None:
-    """Report what a plan alone tells: sources and files left out, and the documents that stay as they are."""
+    """Report what is known from the plan: sources and files left out, and the documents that stay as they are."""
     state, todo = found.state, found.todo
     report.problems += [*map(str, report.unreached), *_skipped(found.expanded), *unmatched(state, found.expanded)]
-    if not how.allow_delete:  # with it, an empty folder is what removes a source
+    if not how.allow_delete:  # with it, an empty folder is the way to remove a source
         report.problems += without_files(found.expanded, state.held)
     documents = report.documents
     documents.unchanged = len(todo.unchanged) + todo.settled
@@ -257,7 +257,7 @@ def _count_known(report: Report, found: ToDo, how: RunOptions) -> None:
 
 
 def _compared(run: Run, opened: Sequence[Source], how: RunOptions, kept: _Caches) -> ToDo:
-    """List the sources, and compare their files with the store; begin again without a source that gets lost."""
+    """List the sources, and compare their files with the store; start again without any source that becomes lost."""
     began = time.time()
     with run.step("discover"):
         listings = _listed(run, opened, how)
@@ -296,7 +296,7 @@ def _planned(run: Run, listings: list[Listed], expanded: list[Listed], how: RunO
 
 
 def _discover(run: Run, listings: list[Listed], kept: _Caches, how: RunOptions) -> list[Listed]:
-    """Fetch what is new elsewhere, fingerprint the files, read their sidecars, and list the members of archives."""
+    """Fetch new remote files, fingerprint all files, read their sidecars, and list the members of archives."""
     seen, bring = kept.fingerprints, partial(_bring, run)
     taken = [
         (source, replace(listing, found=seen.taken(listing.found))) for source, listing in _brought(run, listings, seen)
@@ -306,7 +306,7 @@ def _discover(run: Run, listings: list[Listed], kept: _Caches, how: RunOptions) 
 
 
 def _told(todo: Plan) -> str:
-    """Return what a plan holds, in one line."""
+    """Return a plan in one line."""
     counts = {
         "to process": len(todo.works),
         "unchanged": len(todo.unchanged) + todo.settled,
@@ -318,7 +318,7 @@ def _told(todo: Plan) -> str:
 
 
 def _skipped(expanded: list[Listed]) -> Iterator[str]:
-    """Yield messages about skipped files; what could not be looked at is told among the rejects."""
+    """Yield messages about skipped files, except unreadable ones, which are among the rejects."""
     for _, listing in expanded:
         told = (one for one in listing.skipped if one.reason not in (UNREADABLE, OUTSIDE))
         yield from (f"{one.uri or '.'}: skipped, {one.reason}: {one.message}" for one in told)
@@ -334,7 +334,7 @@ def _listed(run: Run, opened: Sequence[Source], how: RunOptions) -> list[Listed]
 
 
 def _bring(run: Run, paths: Iterable[str]) -> dict[str, Rejected]:
-    """Fetch files that are elsewhere, and return why some cannot be had; raise `SourceLost` if a source is away."""
+    """Fetch remote files; return why some were refused, and raise `SourceLost` if a source does not answer."""
     refused, lost = dict[str, Rejected](), dict[str, DocmillError]()
     for name, own in run.incoming.by_source(paths).items():
         try:
@@ -347,7 +347,7 @@ def _bring(run: Run, paths: Iterable[str]) -> dict[str, Rejected]:
 
 
 def _brought(run: Run, listings: Sequence[Listed], seen: Fingerprints) -> list[Listed]:
-    """Fetch the files that are elsewhere and new or changed; return the listings with why some cannot be had."""
+    """Fetch new and changed remote files; return the listings, with the reason at files that were refused."""
     far = [seen.lacking(listing.found) for source, listing in listings if source.origin]
     refused = _bring(run, (file.path for files in far for file in files if file.origin))
 
@@ -362,7 +362,7 @@ def _brought(run: Run, listings: Sequence[Listed], seen: Fingerprints) -> list[L
 
 
 def _state(run: Run, refresh_contexts: bool) -> StoreState:
-    """Return all of the state but the documents."""
+    """Return the state of the store without its documents."""
     rejects = from_table(read_table(run.base, "rejects"), RejectRow)
     run.batches = staging.batches(run.root)
     outdated = frozenset(_outdated(run) if refresh_contexts else ())

@@ -1,6 +1,6 @@
-"""Reach sources: ask the sources of a run, again where they do not answer, and go on without those that cannot be had.
+"""Reach sources: ask the sources of a run, retry if they do not answer, and continue without unreachable ones.
 
-A run of one source fails with it. A run of several leaves the documents of such a source as they are.
+A run with one source fails with it. A run with several leaves the documents of an unreachable source as they are.
 """
 
 import time
@@ -18,15 +18,15 @@ from docmill.tasks.sources.source import OUTSIDE
 T = TypeVar("T")
 R = TypeVar("R")
 UNREACHED = (SourceError, StoreError, Transient)
-"""What a source raises that cannot be had: it is missing or empty, refuses the credentials, or does not answer."""
+"""The errors of an unreachable source: it is missing or empty, refuses the credentials, or does not answer."""
 _TOLD = 3
-"""Links out of a source that a report names; it counts them all."""
+"""The most links out of a source that a report names; it counts all of them."""
 FIRST_PAUSE_S = 1.0
-"""Seconds before a source is asked again; each pause is twice the one before. Servers restart within seconds."""
+"""Seconds before the first retry; each pause is twice the one before. Servers restart within seconds."""
 
 
 class SourceLost(Exception):
-    """Sources that were listed and cannot be used after all: by name, the error that a run of that one alone raises."""
+    """Sources that were listed but cannot be used after all: by name, the error of a run with only that source."""
 
     def __init__(self, why: Mapping[str, DocmillError]) -> None:
         super().__init__(dict(why))
@@ -34,7 +34,7 @@ class SourceLost(Exception):
 
 
 def asked(question: Callable[[], T], retries: int) -> T:
-    """Return what a source answers; ask again, so many times, while it raises `Transient`."""
+    """Return the answer of a source; retry up to `retries` times if it raises `Transient`."""
     for number in range(retries):
         try:
             return question()
@@ -46,7 +46,7 @@ def asked(question: Callable[[], T], retries: int) -> T:
 def each(
     report: Report, things: Sequence[T], name: Callable[[T], str], question: Callable[[T], R], retries: int
 ) -> list[tuple[T, R]]:
-    """Return what each source answers; report those that cannot be had, and raise if there is no other."""
+    """Return the answer of each source; report unreachable ones, and raise if there are no others."""
     found, why = list[tuple[T, R]](), list[tuple[str, DocmillError]]()
     for thing in things:
         try:
@@ -58,14 +58,14 @@ def each(
 
 
 def without(report: Report, listed: Iterable[Listed], lost: SourceLost) -> list[Listed]:
-    """Return the sources but those that were lost, which are reported; raise if there is no other."""
+    """Return the sources without lost ones, which are reported; raise if there are no others."""
     left = [(source, listing) for source, listing in listed if source.name not in lost.why]
     _go_on(report, [*lost.why.items()], left)
     return left
 
 
 def _go_on(report: Report, why: Sequence[tuple[str, DocmillError]], left: Sequence[object]) -> None:
-    """Report sources that cannot be had; raise why if no source is left."""
+    """Report unreachable sources; raise the reason if no source is left."""
     report.unreached += [UnreachedSource(name, str(error)) for name, error in why]
     if left:
         return
@@ -78,7 +78,7 @@ def _go_on(report: Report, why: Sequence[tuple[str, DocmillError]], left: Sequen
 def losses(
     run: Run, state: StoreState, lost: set[str], expanded: Sequence[Listed], allow_delete: bool
 ) -> dict[str, DocmillError]:
-    """Return an error for each source that would lose too many documents; it names links that may lead to them."""
+    """Return an error for each source that would lose too many documents, naming links that may be the cause."""
     most = 1.0 if allow_delete else run.settings.max_delete_fraction
     return {
         name: SourceError("; ".join([said, *links_out(one for one in expanded if one[0].name == name)]))
@@ -87,7 +87,7 @@ def losses(
 
 
 def links_out(expanded: Iterable[Listed]) -> Iterator[str]:
-    """Yield one message for all links that lead out of a source."""
+    """Yield, for each source with links that lead out of it, one message."""
     for source, listing in expanded:
         links = sorted(one.uri for one in listing.skipped if one.reason == OUTSIDE)
         if links:

@@ -20,15 +20,15 @@ EXIT_PARTLY = 3  # Python and typer use 1 and 2 for errors
 EXIT_HELD = 4
 EXIT_UNREACHED = 5
 EARLIER = " (in an earlier run)"
-"""The end of a problem that an earlier run has reported."""
+"""The suffix of a problem that an earlier run already reported."""
 MOST_TOLD = 100
-"""Problems that a report lists: two screens, and in Prefect each is a row on the server. A source may have thousands of
-files that cannot be read, which each run would list again."""
+"""The most problems that a report lists: two screens. In Prefect each is a row on the server, and a source may have
+thousands of unreadable files, which each run would list again."""
 MOST_RECHUNKED = 20  # documents that a plan names, in one line
 CALLS = ("calls", "failed", "refused", "input", "cached", "output")
-"""The counts of calls of a language model."""
+"""The counts of language model calls that a report has."""
 REQUESTS = ("calls", "input")
-"""The counts of requests for vectors."""
+"""The counts of embedding requests that a report has."""
 _MOVES = ("added", "changed", "moved", "deleted", "rejected", "stale")
 """The counts of documents that `as_line` names."""
 
@@ -68,7 +68,7 @@ class UnreachedSource:
 
 @dataclass(slots=True)
 class OcrWork:
-    """How many pages OCR has read, the minutes of one process that their documents took, and how many figures."""
+    """How many pages and figures OCR has read, and how many minutes of one process their documents took."""
 
     pages: int = 0
     minutes: float = 0.0
@@ -82,7 +82,7 @@ class OcrWork:
 
 @dataclass(frozen=True, slots=True)
 class PictureWork:
-    """How many pictures got vectors, and by which model; by API the tokens and their price, at most in a plan."""
+    """How many pictures got vectors from which model; for an API model, tokens and cost (upper bounds in a plan)."""
 
     embedded: int = 0
     model: str = ""
@@ -168,7 +168,7 @@ class Report:
             yield f"{row.uri}: {row.reason}: {row.message}{EARLIER}"
 
     def told(self) -> list[str]:
-        """Return the problems that a report lists, earlier ones behind those of the run, and how many it leaves out."""
+        """Return the problems that a report lists, those of this run first, and a line about any that are left out."""
         first = sorted(self.problems, key=lambda problem: problem.endswith(EARLIER))
         left = len(first) - MOST_TOLD
         more = f"and {left:,} more; `docmill rejects` and the view `warnings` of `docmill sql` list them"
@@ -221,7 +221,7 @@ class Report:
         return "\n".join([self.headline, *far, *told, *(f"  ! {one_line(problem)}" for problem in self.told())])
 
     def _facts(self) -> dict[str, str]:
-        """Return the lines of the summary by their names; "" for one that is left out."""
+        """Return the lines of the summary by name; "" for a line that is left out."""
         steps = ", ".join(f"{step} {seconds:.1f} s" for step, seconds in self.seconds.items() if seconds >= 0.05)
         will = "would be " if self.dry_run else ""
         return {
@@ -245,7 +245,7 @@ class Report:
         return f"{self.headline}; documents: {documents}; chunks: {chunks}"
 
     def _seen(self, one: SourceCounts) -> str:
-        """Return what was listed and fetched of a source."""
+        """Return a text about what was listed and fetched of a source."""
         listed = f"{one.source} {one.listed:,} listed{_bytes(one.listed_bytes)}"
         return f"{listed}, {one.fetched:,} {'to fetch' if self.dry_run else 'fetched'}{_bytes(one.fetched_bytes)}"
 
@@ -292,12 +292,12 @@ class Report:
 
 
 def artifact_key(flow: str, store: Path) -> str:
-    """Return the key of a flow's artifact about a store: lower-case letters, digits and dashes, as Prefect requires."""
+    """Return the key of a flow's artifact about a store, in lower-case letters, digits and dashes for Prefect."""
     return f"{flow}-" + (re.sub(r"[^a-z0-9]+", "-", store.absolute().name.lower()).strip("-") or "store")
 
 
 def spent(what: Spent, priced: bool, names: Sequence[str] = CALLS) -> dict[str, float]:
-    """Return calls, tokens and, if prices are known, cost for a report; empty if no call was due."""
+    """Return calls, tokens and, if prices are known, the cost for a report; empty if no calls were due."""
     names = (*names, *(["money"] if priced else []))
     found = {name: round(sum(getattr(row, name) for row in what.costs), 6) for name in names} if what.costs else {}
     return {**found, "left": what.left} if what.left else found
@@ -309,7 +309,7 @@ def reason_of(what: Spent) -> str:
 
 
 def unsaid(model: Mapping[str, float], reason: str) -> list[str]:
-    """Return messages about prompts that got no answer, or none that can be used."""
+    """Return messages about prompts without a usable answer."""
     lines = []
     because = f" ({reason})" if reason else ""
     if model.get("failed"):

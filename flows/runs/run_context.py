@@ -1,4 +1,4 @@
-"""Run context: settings and records that a caller hands to the flow in the same process."""
+"""Run context: settings and records that a caller shares with the flow in the same process."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,7 +13,7 @@ from docmill.flows.config.settings import Settings
 class RunContext:
     """What the caller of a flow shares with it: its settings and the records of the run.
 
-    The settings stay out of the parameters that the server stores.
+    This keeps the settings out of the flow parameters, which the server stores.
     """
 
     settings: Settings
@@ -32,7 +32,7 @@ def current() -> RunContext | None:
 
 @contextmanager
 def hold(held: RunContext) -> Iterator[None]:
-    """Make `held` the current one during the block."""
+    """Make `held` the current context during the block."""
     token = _held.set(held)
     try:
         yield

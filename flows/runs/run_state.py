@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class ToDo:
-    """The files in the sources that a run has, the store as it was, and what there is to do."""
+    """The files in the sources of a run, the state of the store before it, and the plan."""
 
     listings: list[Listed]
     expanded: list[Listed]
@@ -41,7 +41,7 @@ class ToDo:
 
 @dataclass(slots=True)
 class Run:
-    """A run in progress. `folder` is its staging folder; `batches` are its finished batches; `commits` counts."""
+    """A run in progress: `folder` is its staging folder, `batches` its finished batches, `commits` its commit count."""
 
     settings: Settings
     store: StoreFolder
@@ -60,7 +60,7 @@ class Run:
     incoming: Incoming = field(init=False)
 
     def __post_init__(self) -> None:
-        # Worker processes may have another working directory than a caller that has changed its own since they began.
+        # Absolute, because worker processes may have another working directory than the caller has by now.
         folder = (self.folder / f"{TEMPORARY}incoming").absolute()
         tell = shown_by(self.engine)
         self.incoming = Incoming(folder, self.settings.discover.max_file_bytes, self.root, tell)
@@ -77,21 +77,21 @@ class Run:
 
     @property
     def unpaid(self) -> bool:
-        """Whether vectors are left out because the run may cost no more."""
+        """Whether vectors are left out because the budget is used up."""
         payer = payer_of(self.payment)
         return payer is not None and payer.reached
 
     def remote_address(self, path: str) -> str:
-        """Return where workers read a file of a source themselves, so that it need not come here, or ""."""
+        """Return the address at which workers read a file of a source themselves, or "" if it must be fetched here."""
         return self.incoming.address_of(path) if self.engine.reads_objects else ""
 
     def record(self, node: Node, began: float, message: str) -> None:
-        """Add a step to the graph that began at `began`, in seconds since 1970, and ends now."""
+        """Add a step to the graph that started at `began`, in seconds since 1970, and ends now."""
         self.engine.record(node, began, time.time() - began, message)
 
     @contextmanager
     def step(self, name: str) -> Iterator[None]:
-        """Add the wall-clock time of a step to the report, and return its memory to the system."""
+        """Add the wall-clock time of a step to the report, and return free memory to the system."""
         start = time.perf_counter()
         try:
             yield
@@ -101,9 +101,9 @@ class Run:
 
 
 def is_outlived(run: Run) -> bool:
-    """Return whether a snapshot is due although no document has changed.
+    """Return whether a snapshot is due even if no document has changed.
 
-    That may be for an index, keys of [metadata], vectors of pictures, or learned terms.
+    The reason may be an index, the keys of [metadata], vectors of pictures, or learned terms.
     """
     held = run.base.snapshot if run.base else None
     if held is None:

@@ -1,4 +1,4 @@
-"""Sources seen: show, report and log what a run lists and fetches of its sources."""
+"""Sources seen: show, report and log what a run lists in its sources and fetches from them."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -14,7 +14,7 @@ from docmill.tasks.sources.source import Source
 
 
 def shown_by(engine: Engine) -> Tell:
-    """Return what tells an engine how far the listing or the fetching of a source is."""
+    """Return a function that reports the progress of listing or fetching a source to an engine."""
 
     def tell(source: str, done: int, total: int, size: int) -> None:
         engine.progress(Phase(FETCH if total else LIST, done, total, "items", source=source, bytes=size))
@@ -23,21 +23,21 @@ def shown_by(engine: Engine) -> Tell:
 
 
 def count_sources(report: Report, tally: Tally) -> None:
-    """Report what was listed and fetched of the sources that the run had."""
+    """Report what was listed and fetched of the sources that the run reached."""
     away = {one.source for one in report.unreached}
     report.sources = [one for one in tally.counts() if one.source not in away]
 
 
 def log_run(store: Path, report: Report, sources: Sequence[Source]) -> None:
-    """Log what a run that has ended saw of its sources."""
+    """Log what a finished run saw of its sources."""
     places = {one.name: (_place(one), one.kind) for one in sources}
-    with suppress(OSError):  # without its log, the run is as good
+    with suppress(OSError):  # a run does not need its log
         log_sources(store, report.sources, places, _away(report))
 
 
 @contextmanager
 def failure_logged(store: Path, report: Report) -> Iterator[None]:
-    """Log which sources a run lacks, if it fails for that during the block."""
+    """If a run fails during the block because of unreachable sources, log these."""
     try:
         yield
     except DocmillError:
@@ -52,5 +52,5 @@ def _away(report: Report) -> dict[str, str]:
 
 
 def _place(source: Source) -> str:
-    """Return where a source is: its address, or its path with the pattern of what is taken."""
+    """Return where a source is: its address, or its path with the pattern of its files."""
     return source.origin.removesuffix("/") or str(Path(source.folder or "", source.pattern))

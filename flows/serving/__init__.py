@@ -1,1 +1,1 @@
-"""Serving: doors for other programs, which ask stores over MCP and HTTP and get the JSON of the command line."""
+"""Serving: let other programs ask stores over MCP and HTTP; answers are the JSON of the command line."""

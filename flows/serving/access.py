@@ -1,6 +1,6 @@
-"""Access: who may ask a server over HTTP, judged by the address, the token, and the headers that a browser sets.
+"""Access: decide who may ask a server over HTTP, by address, token, and the headers that browsers set.
 
-A file names the tokens, in whose name each of them asks, and who signs tokens.
+A file lists the tokens with the principals of each, and says who may sign tokens.
 """
 
 import ipaddress
@@ -25,20 +25,20 @@ from docmill.storage.errors import ConfigError, QueryError
 from docmill.storage.process.loopback import is_loopback
 
 SHORTEST = 16
-"""Characters of a token: one of hexadecimal digits then has 64 bits, which nobody guesses over a network."""
+"""The least characters of a token: with hexadecimal digits, it has 64 bits, which nobody can guess over a network."""
 _DIGEST = "sha256:"
 _SIGNED = "jwt"
-"""The table of the file that says who signs tokens; it is too short for a token."""
+"""The table of the file that says who signs tokens; the name is too short to be a token."""
 _LOG = logging.getLogger("docmill.serving")
 
 
 Marks = tuple[tuple[Path, int, int], ...]
-"""Files, each with what changes with it."""
+"""Files, each with its modification time and size."""
 
 
 @dataclass(frozen=True, slots=True)
 class Rights:
-    """The principals of tokens by their digests, what checks signed tokens, and the files that say so, as read."""
+    """The principals by digest of their token, the checker of signed tokens, and the state of the files when read."""
 
     by_digest: Mapping[str, frozenset[str]] = field(default_factory=dict)
     signed: SignedTokens | None = None
@@ -47,11 +47,11 @@ class Rights:
 
 @dataclass
 class TokenFile:
-    """A TOML or JSON file of tokens with their principals. A change of the file takes effect with the next request.
+    """A TOML or JSON file of tokens with their principals. A change to the file takes effect with the next request.
 
     Instead of a token, the file may have `sha256:` and the SHA-256 of the token in hexadecimal digits. The principals
-    `["*"]` see everything. The table `[jwt]` takes tokens that a login service has signed. If a change makes the file,
-    or that of the keys, unreadable, no token is taken until it is mended.
+    `["*"]` see everything. The table `[jwt]` accepts tokens that a login service has signed. If a change makes the file
+    or the file of the keys unreadable, no token is accepted until it is repaired.
 
     Raises:
         docmill.errors.ConfigError: The file cannot be read when the server starts.
@@ -66,9 +66,9 @@ class TokenFile:
         self._rights = _read(self.path)
 
     def principals_of(self, token: str) -> frozenset[str] | None:
-        """Return the principals of a token, or None if it is not to be taken."""
+        """Return the principals of a token, or None if it is not accepted."""
         rights = self._current()
-        # Looked up by its digest, which a client cannot choose: the time of a look-up tells nothing of the token.
+        # Looked up by digest, which a client cannot choose, so the time of a look-up reveals nothing about the token.
         found = rights.by_digest.get(_digest(token))
         return rights.signed.principals_of(token) if found is None and rights.signed else found
 
@@ -83,7 +83,7 @@ class TokenFile:
         try:
             found, problem = _read(self.path), ""
         except ConfigError as error:
-            found, problem = Rights(), str(error)  # without marks: the next request reads it again
+            found, problem = Rights(), str(error)  # without marks, so that the next request reads it again
         if problem and problem != self._problem:
             _LOG.error("no token is taken: %s", problem)
         self._problem = problem
@@ -103,7 +103,7 @@ def _digest(token: str) -> str:
 
 
 def _read(path: Path) -> Rights:
-    mark = _mark(path)  # before it is read: a change meanwhile shows
+    mark = _mark(path)  # before reading, so that a change in the meantime is noticed
     try:
         text = path.read_text(encoding="utf-8")
         found = json.loads(text) if path.suffix == ".json" else tomllib.loads(text)
@@ -116,7 +116,7 @@ def _read(path: Path) -> Rights:
 
 
 def _signed(path: Path, table: Any) -> tuple[SignedTokens | None, Marks]:
-    """Return what checks signed tokens, and the mark of its keys, if the file has a table for them."""
+    """Return the checker of signed tokens and the mark of its key file, if the file has a table for them."""
     if table is None:
         return None, ()
     try:
@@ -145,17 +145,17 @@ def _entry(path: Path, token: str, principals: Any) -> tuple[str, frozenset[str]
     return _digest(token), own
 
 
-_MADE_BYTES = 16  # random bytes of a token that is made for one start of a server
+_MADE_BYTES = 16  # random bytes of a token that a server makes when it starts
 _BEARER = "bearer "
 _OWN_SITES = frozenset({"", "same-origin", "none"})
-"""Values of `Sec-Fetch-Site` that no foreign page causes: a program sends none; "none" is a person's own address."""
+"""Values of `Sec-Fetch-Site` that no foreign page causes: programs send no header, and "none" means a typed address."""
 
 
 @dataclass(frozen=True, slots=True)
 class Patience:
-    """How many seconds a server waits for the head of a request, and then for its body.
+    """How many seconds a server waits for the headers of a request, and then for its body.
 
-    A head is one packet, and a body of the largest size takes 30 s at 280 kbit/s.
+    Headers fit into one packet, and a body of the largest size takes 30 s at 280 kbit/s.
     """
 
     head_s: float = 10.0
@@ -169,12 +169,12 @@ class Access:
     Attributes:
         host: The address to listen on.
         port: The port, or 0 for a free one.
-        token: What a client must send as `Authorization: Bearer TOKEN`; "" asks for nothing.
-        hosts: Names that clients may call the server by, besides `localhost` and, with a token, all addresses and the
-            name of the machine.
+        token: What a client must send as `Authorization: Bearer TOKEN`; "" means no token is needed.
+        hosts: Host names that clients may use for the server, besides `localhost` and, with a token, all IP addresses
+            and the name of the machine.
         origins: Web sites whose pages may ask, such as `https://wiki.example.org`.
         patience: How long it waits for requests.
-        tokens: The tokens of several clients, each with its principals, in place of `token`.
+        tokens: The tokens of several clients, each with its principals, instead of `token`.
 
     Raises:
         docmill.errors.ConfigError: Others can reach the address and there is no token, or the token is too short.
@@ -201,15 +201,15 @@ class Access:
 
     @property
     def without_asker(self) -> frozenset[str]:
-        """The principals of the server's own threads: nobody's, where clients have different rights."""
+        """The principals of the server's own threads: none if clients have different rights."""
         return frozenset() if self.tokens else SEES_ALL
 
     def takes_host(self, header: str) -> bool:
-        """Return whether a client may call the server by this name.
+        """Return whether a client may use this host name for the server.
 
-        A page on the internet can give its own name the address of this machine (DNS rebinding), and would then read
-        the answers. It cannot do so with an address in place of the name. Without a token the headers of browsers
-        protect the server, and browsers send them only to names that they know to be loopback.
+        A page on the internet could point its own host name to the address of this machine (DNS rebinding) and read the
+        answers. It cannot do so with an IP address. Without a token, the server relies on headers of browsers, which
+        browsers send only to names that they know to be loopback.
         """
         name = _name_of(header)
         if name in {"localhost", *self.hosts}:
@@ -217,20 +217,20 @@ class Access:
         return name == socket.gethostname().lower() or _is_ip(name) if self.has_token else is_loopback(name)
 
     def takes_site(self, site: str, origin: str | None) -> bool:
-        """Return whether no foreign page has caused a request, or that of a site that may ask.
+        """Return whether a request comes from no foreign page, or from a page of an allowed site.
 
         `site` is the header `Sec-Fetch-Site`. Pages of another port of this machine are foreign, too.
         """
         return site in _OWN_SITES or origin in self.origins
 
     def takes_origin(self, origin: str | None, host: str) -> bool:
-        """Return whether the page that asks is of this server, or of a site that may ask; programs send no origin."""
+        """Return whether the requesting page is from this server or an allowed site; programs send no origin."""
         return origin is None or origin in {f"http://{host}", f"https://{host}", *self.origins}
 
     def principals_of(self, authorization: str) -> frozenset[str] | None:
-        """Return in whose name a client asks, given the header `Authorization`; None if it has no token of this server.
+        """Return the principals of a client, given the header `Authorization`; None if it has no valid token.
 
-        The time that it takes tells nothing about the token.
+        The time that this takes reveals nothing about the token.
         """
         given = authorization[len(_BEARER) :] if authorization.lower().startswith(_BEARER) else ""
         if self.tokens is not None:
@@ -239,15 +239,15 @@ class Access:
 
 
 def given_token() -> str:
-    """Return the token of the environment, or ""."""
+    """Return the token from the environment, or ""."""
     return os.environ.get(TOKEN_VARIABLE, "").strip()
 
 
 def given_tokens() -> TokenFile | None:
-    """Return the tokens of the file that the environment names, or None.
+    """Return the token file that the environment names, or None.
 
     Raises:
-        docmill.errors.ConfigError: The file cannot be read, or the environment has a token besides.
+        docmill.errors.ConfigError: The file cannot be read, or the environment has a token as well.
     """
     path = os.environ.get(TOKENS_VARIABLE, "").strip()
     if path and given_token():
@@ -256,10 +256,10 @@ def given_tokens() -> TokenFile | None:
 
 
 def chosen_token(no_token: bool) -> str:
-    """Return the token of the environment, else one for this start of the server, or "" if it is to have none.
+    """Return the token from the environment, or else a new random one, or "" with `no_token`.
 
     Raises:
-        docmill.errors.ConfigError: The environment has a token, and the server is to have none.
+        docmill.errors.ConfigError: The environment has a token although `no_token` is set.
     """
     if no_token and given_token():
         raise ConfigError(f"{TOKEN_VARIABLE} is set, so the server has a token: unset it, or leave out --no-token")

@@ -1,4 +1,4 @@
-"""Answers: what a store says to one question of a client, as plain values in the JSON of the command line."""
+"""Answers: a store's answers to the questions of clients, as plain values with the JSON form of the command line."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -28,7 +28,7 @@ _DOCUMENT = (
     "uri", "source", "title", "format", "content_type", "language", "lang", "author", "characters",
     "size", "chunks", "status", "parent", "reader", "source_url",
 )  # fmt: skip
-_MOST_PLACES, _SHOWN_S, _SHOWN_CHARACTERS = 20, 20.0, 20_000  # of a figure: places, seconds and characters to tell them
+_MOST_PLACES, _SHOWN_S, _SHOWN_CHARACTERS = 20, 20.0, 20_000  # limits for the places of a figure: count, time, size
 _MORE_HITS = "ask for fewer hits, allow more characters, or read a hit's document by its uri and span"
 _MORE_TEXT = "ask again from start_char = next_start_char, or read one section"
 _MORE_VALUES = "allow more characters, or narrow what is counted by where"
@@ -37,9 +37,9 @@ _MORE_ROWS = "ask for fewer rows or columns, or count them in SQL"
 
 @dataclass(frozen=True, slots=True)
 class Searching:
-    """How the settings have searches rank; `rewrite` words a query anew if they ask a language model to.
+    """How searches rank according to the settings; `rewrite` asks a language model for rewordings if they say so.
 
-    `notes` log what is asked, and `kept` holds answers for who asks again, if they say so.
+    `notes` logs queries, and `kept` caches answers, if the settings enable this.
     """
 
     how: SearchArguments
@@ -50,7 +50,7 @@ class Searching:
 
 @dataclass(frozen=True, slots=True)
 class AskedSearch:
-    """A search as a client asks for it; `most` are the characters of the answer."""
+    """A search as a client asks for it; `most` is the limit of the answer in characters."""
 
     query: str
     k: int
@@ -62,7 +62,7 @@ class AskedSearch:
 
 @dataclass(frozen=True, slots=True)
 class AskedPage:
-    """A page of the list of documents: those that match, after a uri, and how many at most."""
+    """A page of the list of documents: a filter, the uri after which it begins, and how many documents at most."""
 
     where: str | None
     prefix: str
@@ -73,7 +73,7 @@ class AskedPage:
 
 @dataclass(frozen=True, slots=True)
 class AskedChunk:
-    """A chunk, and how much around it: chunks before and after it, and its parent."""
+    """A chunk, and how many chunks before and after it, and whether its parent, to return."""
 
     chunk_id: str
     before: int
@@ -83,7 +83,7 @@ class AskedChunk:
 
 
 def found(served: ServedStore, asked: AskedSearch) -> dict[str, Any]:
-    """Return the hits of a search; `answered_as` names the question whose kept answer they are, if it is another."""
+    """Return the hits of a search; `answered_as` names the question if a cached answer to another one is returned."""
     how = asked.searching
     search = partial(served.search, asked.query, asked.k, asked.mode, asked.where, how.rewrite, **how.how)
     query, hits = asked.query, None
@@ -108,7 +108,7 @@ def _hits(hits: Sequence[Hit], most: int) -> dict[str, Any]:
 
 
 def document(served: ServedStore, uri: str, start: int, end: int | None, most: int) -> dict[str, Any]:
-    """Return a document's row and its text between two offsets, as far as it fits."""
+    """Return a document's row and as much of its text between two offsets as fits."""
     own = served.store.document(uri)
     last = len(own.text) if end is None else min(end, len(own.text))
     if not 0 <= start <= last:
@@ -120,21 +120,21 @@ def document(served: ServedStore, uri: str, start: int, end: int | None, most: i
 
 
 def figure(served: ServedStore, picture: KeptPicture) -> dict[str, Any]:
-    """Return what is said of a picture: its facts, and where the documents show it."""
+    """Return the facts of a picture, and where documents show it."""
     facts = {name: getattr(picture, name) for name in ("key", "media_type", "width", "height")}
     asked = f"SELECT uri, start_char, page, caption, alt FROM figures WHERE key = '{picture.key}'"
     return {**served.head, **facts, "shown": sql(served, asked, _MOST_PLACES, _SHOWN_S, _SHOWN_CHARACTERS)["rows"]}
 
 
 def row_of(own: Document, most: int) -> dict[str, Any]:
-    """Return a document's row, what its file states, and its warnings, as far as they fit."""
+    """Return a document's row with its metadata and warnings, as far as they fit."""
     row = {**document_row(own.row), "metadata": own.metadata, "warnings": own.warnings}
     (kept,), _ = within([finite(row)], most)
     return kept
 
 
 def _shown(text: str, start: int, most: int) -> dict[str, Any]:
-    """Return a text as far as it fits, its span, and what is left of it."""
+    """Return as much of a text as fits, its span, and how much is left."""
     shown = cut(text, most)
     end = start + len(shown)
     left = left_out(len(text) - len(shown), "characters", _MORE_TEXT)
@@ -154,7 +154,7 @@ def outline(served: ServedStore, uri: str, most: int) -> dict[str, Any]:
 
 
 def _listed(head: dict[str, Any], name: str, rows: list[dict[str, Any]], most: int, advice: str) -> dict[str, Any]:
-    """Return an answer with as many rows as fit, under their name."""
+    """Return an answer with as many rows as fit, under the key `name`."""
     kept, left = within(rows, most)
     return {**head, name: kept, "left_out": left_out(left, name, advice)}
 
@@ -165,7 +165,7 @@ def section_row(one: Section) -> dict[str, Any]:
 
 
 def section(served: ServedStore, uri: str, which: str, most: int) -> dict[str, Any]:
-    """Return a section of a document with its text, as far as it fits."""
+    """Return a section of a document with as much of its text as fits."""
     own = served.store.section(uri, which)
     place = {name: value for name, value in asdict(own).items() if name not in ("text", "start_char", "end_char")}
     return {**served.head, "uri": uri, "section": place, **_shown(own.text, own.start_char, most)}
@@ -185,7 +185,7 @@ def chunk(served: ServedStore, asked: AskedChunk) -> dict[str, Any]:
 
 
 def _around(own: dict[str, Any], *others: dict[str, Any]) -> dict[str, Any]:
-    """Return a chunk, those before and after it in their order, and its parent."""
+    """Return a chunk, the chunks before and after it in order, and its parent."""
     parents = [row for row in others if row["chunk_id"] == own["parent_id"]]
     rows = [row for row in others if row not in parents]
     rows.sort(key=lambda row: int(row["ordinal"]))
@@ -194,7 +194,7 @@ def _around(own: dict[str, Any], *others: dict[str, Any]) -> dict[str, Any]:
 
 
 def _nearest_first(rows: Sequence[ChunkRow], place: int) -> list[ChunkRow]:
-    """Return the rows around a place, so that the bound of an answer cuts the farthest."""
+    """Return the rows around a place, nearest first, so that the limit of an answer cuts the farthest ones."""
     around = (place_of for place_of in range(len(rows)) if place_of != place)
     return [rows[one] for one in sorted(around, key=lambda one: abs(one - place))]
 
@@ -209,12 +209,12 @@ def documents(served: ServedStore, asked: AskedPage) -> dict[str, Any]:
 
 
 def document_row(row: DocumentRow) -> dict[str, Any]:
-    """Return what clients see of the row of a document."""
+    """Return the parts of a document's row that clients see."""
     return {name: getattr(row, name) for name in _DOCUMENT} | times_of(row)
 
 
 def times_of(row: DocumentRow) -> dict[str, str]:
-    """Return the times that a document states under the names that they have in SQL: in UTC, and as stated."""
+    """Return the times that a document states, in UTC and as stated, under their names in SQL."""
     instants = {STATED[name]: getattr(row, name) for name in STATED}
     return {
         **{name: value.isoformat() if value else "" for name, value in instants.items()},
@@ -223,7 +223,7 @@ def times_of(row: DocumentRow) -> dict[str, str]:
 
 
 def facets(served: ServedStore, name: str, query: str | None, where: str | None, most: int) -> dict[str, Any]:
-    """Return the values of a key of [metadata] or of a column with their counts, as many as fit."""
+    """Return as many values of a key of [metadata] or of a column as fit, with their counts."""
     return _listed(
         served.head, "values", [{**one} for one in served.store.facets(name, query, where)], most, _MORE_VALUES
     )
@@ -253,32 +253,32 @@ def status(served: ServedStore, most: int) -> dict[str, Any]:
 
 
 def snapshots(served: ServedStore, most: int) -> dict[str, Any]:
-    """Return what `docmill history --json` prints, the newest as far as they fit, and the tags."""
+    """Return what `docmill history --json` prints, as many of the newest as fit, and the tags."""
     newest_first, left = within(served.store.history()[::-1], most)
     over = left_out(left, "snapshots", "allow more characters, or read older ones by SQL: SELECT * FROM snapshots")
     return {**served.head, "snapshots": newest_first[::-1], "tags": tags.tags(served.store.root), "left_out": over}
 
 
 def judged(served: ServedStore, query: str | None, most: int) -> dict[str, Any]:
-    """Return what `docmill judge list --json` prints, the newest as far as they fit."""
+    """Return what `docmill judge list --json` prints, as many of the newest as fit."""
     newest_first, left = within([one.as_row() for one in served.store.judgements(query)][::-1], most)
     over = left_out(left, "judgements", "allow more characters, or read them by SQL: SELECT * FROM judgements")
     return {**served.head, "judgements": newest_first[::-1], "left_out": over}
 
 
 def queries(served: ServedStore, most: int) -> dict[str, Any]:
-    """Return what `docmill queries list --json` prints, the most frequent ones as far as they fit."""
+    """Return what `docmill queries list --json` prints, as many of the most frequent as fit."""
     advice = "allow more characters, or read them by SQL: SELECT * FROM frequent_queries"
     return _listed(served.head, "queries", [asdict(one) for one in served.store.queries()], most, advice)
 
 
 def gaps(served: ServedStore, most: int) -> dict[str, Any]:
-    """Return what `docmill queries gaps --json` prints, the most frequent ones as far as they fit."""
+    """Return what `docmill queries gaps --json` prints, as many of the most frequent as fit."""
     return _listed(served.head, "gaps", [asdict(one) for one in served.store.gaps()], most, "allow more characters")
 
 
 def replay(served: ServedStore, old: ServedStore, searching: Searching, most: int) -> dict[str, Any]:
-    """Return what `docmill replay --json` prints, what moved most as far as it fits; no model is asked."""
+    """Return what `docmill replay --json` prints, as many of the most changed queries as fit; no model is asked."""
     how = searching.how if searching.rewrite is None else SearchArguments({**searching.how, "expand": ""})
     found = old.store.replay(served.store, **how)
     head = {**served.head, "before": old.store.snapshot.number}
@@ -299,15 +299,15 @@ def difference(served: ServedStore, old: ServedStore, texts: bool, most: int) ->
 
 
 _LINE_SHARE = 0.2
-"""Share of a text that may be given up to end it with a whole line."""
+"""The share of a text that may be cut off so that it ends with a whole line."""
 _LEAST = 200
-"""Characters of a text that are kept in any case: a shorter excerpt says nothing."""
-_LEAST_OF_MANY = 20  # characters of each value of a row that is too long
-_COUNTED = 40  # characters of the field `text_left_out`
+"""Characters of a text that are always kept, because a shorter excerpt is useless."""
+_LEAST_OF_MANY = 20  # characters that are kept of each value of a row that is too long
+_COUNTED = 40  # characters that the field `text_left_out` takes
 
 
 def cut(text: str, most: int) -> str:
-    """Return the beginning of a text, at most `most` characters, which ends with a line where one ends near."""
+    """Return at most `most` characters from the beginning of a text, ending with a whole line if one ends nearby."""
     if len(text) <= most:
         return text
     end = text.rfind("\n", int(most * (1 - _LINE_SHARE)), most)
@@ -317,8 +317,8 @@ def cut(text: str, most: int) -> str:
 def within(items: Sequence[dict[str, Any]], most: int) -> tuple[list[dict[str, Any]], int]:
     """Return the first objects that fit into `most` characters of JSON, and how many do not.
 
-    The first comes in any case. Its field `text` is cut if it is too long, and `text_left_out` says by how much; then
-    other values are cut, each of which says so at its end.
+    The first object is always included. If it is too long, its field `text` is cut, and `text_left_out` says by how
+    much; if that is not enough, other values are cut, and each says so at its end.
     """
     kept: list[dict[str, Any]] = []
     size = 0
@@ -338,7 +338,7 @@ def _shortened(item: dict[str, Any], most: int) -> dict[str, Any]:
         rest = len(json_text({**item, "text": ""}))
         shown = cut(text, max(_LEAST, most - rest))
         item = {**item, "text": shown, "text_left_out": len(text) - len(shown)}
-        most += _LEAST  # which the text may have kept beyond the bound
+        most += _LEAST  # because the text may exceed the limit by this much
     if len(json_text(item)) <= most + _COUNTED:
         return item
     share = max(_LEAST_OF_MANY, most // len(item))
@@ -346,7 +346,7 @@ def _shortened(item: dict[str, Any], most: int) -> dict[str, Any]:
 
 
 def _cut_value(value: Any, most: int) -> Any:
-    """Return a value, or the beginning of its text if that is too long."""
+    """Return a value, or only the beginning of its text if it is too long."""
     if isinstance(value, int | float | None):
         return value
     text = value if isinstance(value, str) else json_text(value)
@@ -360,5 +360,5 @@ def entries_within(of: Mapping[str, Any], most: int) -> tuple[dict[str, Any], in
 
 
 def left_out(count: int, what: str, advice: str) -> dict[str, Any] | None:
-    """Return what an answer says of the things that did not fit, or None if all did."""
+    """Return an answer's note about things that did not fit, or None if all did."""
     return {what: count, "how_to_get_it": advice} if count else None

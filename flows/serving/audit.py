@@ -1,4 +1,4 @@
-"""Audit: a log of who asked what: one line of JSON for each question, with the uris of the answer and never a text."""
+"""Audit: log who asked what: one line of JSON for each question, with the uris of the answer, but never a text."""
 
 import os
 from collections.abc import Iterator, Mapping
@@ -11,7 +11,7 @@ from docmill.flows.serving.json_text import json_text
 from docmill.storage.errors import ConfigError
 from docmill.storage.process.cancellation import Asker, current_asker
 
-_MOST_URIS = 100  # in a line; `hits` counts all
+_MOST_URIS = 100  # the most uris in a line; `hits` counts all
 _OWNER_ONLY = 0o600
 
 
@@ -34,7 +34,7 @@ class AuditLog:
             raise ConfigError(f"the audit log {self.path} cannot be written: {error.strerror}") from None
 
     def note(self, verb: str, asker: Asker, failed: str = "") -> None:
-        """Append what was answered to an asker; `failed` says why it got no answer."""
+        """Append a line about an answer to an asker; `failed` says why there was no answer."""
         line = {
             "time": datetime.now(UTC).isoformat(timespec="milliseconds"),
             "client": asker.client,
@@ -44,18 +44,18 @@ class AuditLog:
             "uris": [*asker.shown_uris][:_MOST_URIS],
             **({"failed": failed} if failed else {}),
         }
-        os.write(self._file, f"{json_text(line)}\n".encode())  # whole, by one call
+        os.write(self._file, f"{json_text(line)}\n".encode())  # the whole line in one call
 
 
 def show(answer: Any) -> None:
-    """Note the rows and the uris of an answer for whoever keeps a log of the one who asks."""
+    """Record the number of rows and the uris of an answer in the current asker, for the audit log."""
     if isinstance(answer, Mapping):
         uris = [*_uris(answer)]
         current_asker().show(len(uris) or len(answer.get("rows", ())), uris)
 
 
 def _uris(answer: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the uris of an answer: of hits, documents, or the one that it is about; a row of SQL may hold a text."""
+    """Yield the uris of an answer's hits and documents, or of its subject, but not of SQL rows, which may be texts."""
     for name in ("hits", "documents", "document", "chunk"):
         value = answer.get(name)
         for row in [value] if isinstance(value, Mapping) else value if isinstance(value, list) else ():

@@ -1,6 +1,6 @@
-"""Connections: run a server over HTTP until a signal ends it.
+"""Connections: run an HTTP server until a signal ends it.
 
-It keeps so many connections, and waits so long for the head of a request and for a slow reader.
+The number of connections is limited, and so is the time to send the headers of a request and to read an answer.
 """
 
 import asyncio
@@ -22,14 +22,14 @@ if TYPE_CHECKING:
     import uvicorn
 
 _END_S = 5
-"""Seconds for answers that are under way when the server is stopped; a stream that a client keeps open is cut then."""
-_WAITING = 128  # connections that the kernel keeps while the server is busy
+"""Seconds to finish answers in progress when the server is stopped; after that, open streams are cut."""
+_WAITING = 128  # connections that the kernel queues while the server is busy
 
 
 def listen(app: Any, access: Access, tell: Callable[[str], None]) -> None:
     """Serve an ASGI application until SIGINT or SIGTERM; `tell` gets the URL once clients can connect.
 
-    If SIGINT is ignored, as in the background of a shell, it stays so.
+    If SIGINT is ignored, as in a background job of a shell, it stays ignored.
 
     Raises:
         docmill.errors.ConfigError: The address or the port cannot be used.
@@ -51,7 +51,7 @@ def listen(app: Any, access: Access, tell: Callable[[str], None]) -> None:
 
 
 def server_of(app: Any, access: Access, end_s: int = _END_S) -> "uvicorn.Server":
-    """Return a server for an application, with the limits on its connections."""
+    """Return a server for an application, with limits on its connections."""
     import uvicorn
 
     from docmill.flows.serving.connections import most_connections, timed_connection
@@ -71,8 +71,8 @@ def server_of(app: Any, access: Access, end_s: int = _END_S) -> "uvicorn.Server"
 def bound(access: Access) -> socket.socket:
     """Return a socket that listens on the address."""
     family = socket.AF_INET6 if ":" in access.host else socket.AF_INET
-    # asyncio sets TCP_NODELAY only on sockets that name the protocol. On others, an answer to a connection that is kept
-    # waits 40 ms for the client's acknowledgement.
+    # The protocol is named because asyncio sets TCP_NODELAY only then. Otherwise an answer on a connection that is kept
+    # open waits 40 ms for the client's acknowledgement.
     own = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
         own.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -89,7 +89,7 @@ def url_of(host: str, port: int) -> str:
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
 
-_LEAST = 16  # connections, however few files the process may open
+_LEAST = 16  # the fewest connections to allow, however few files the process may open
 
 
 class Crowd:
@@ -100,7 +100,7 @@ class Crowd:
         self._open: dict[TimedConnection, None] = {}
 
     def enter(self, own: "TimedConnection") -> None:
-        """Take a connection up. If there are too many, one without a request goes, of the client that has most."""
+        """Add a connection. If there are too many, drop an idle one of the client that has most."""
         self._open[own] = None
         if len(self._open) > self._most:
             counts = Counter(one.host for one in self._open)
@@ -117,21 +117,21 @@ class Crowd:
 
 
 def most_connections() -> int:
-    """Return how many connections a server keeps: half of the files that it may open, as stores have files, too."""
+    """Return how many connections a server keeps: half of the files that it may open, as stores need files, too."""
     return max(_LEAST, resource.getrlimit(resource.RLIMIT_NOFILE)[0] // 2)
 
 
 class TimedConnection(H11Protocol):
-    """uvicorn's connection, which waits for a head that is never finished, and for a client that reads nothing."""
+    """A uvicorn connection with time limits; uvicorn itself waits forever for unfinished headers and slow readers."""
 
     wait_s: float
-    """Seconds for the head of a request, and for a client to take some of its answer."""
+    """Seconds to send the headers of a request, and for a client to read some of its answer."""
     crowd: Crowd
 
     def __init__(self, *given: Any, **named: Any) -> None:
         super().__init__(*given, **named)
         self._timer: asyncio.TimerHandle | None = None
-        self._unsent = math.inf  # bytes of an answer at the last look
+        self._unsent = math.inf  # unsent bytes of an answer at the last check
 
     @property
     def host(self) -> str:
@@ -140,7 +140,7 @@ class TimedConnection(H11Protocol):
 
     @property
     def is_busy(self) -> bool:
-        """Whether the head of a request is here that has no whole answer yet."""
+        """Whether the headers of a request have arrived, and its answer is not complete yet."""
         return self.cycle is not None and not self.cycle.response_complete
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
@@ -178,7 +178,7 @@ class TimedConnection(H11Protocol):
             self._timer = None
 
     def _look(self) -> None:
-        """Cut the connection, unless some of the answer has been taken since the last look, or a request is here."""
+        """Cut the connection, unless the client has read some of the answer since the last check, or has a request."""
         unsent = self.transport.get_write_buffer_size()
         if 0 < unsent < self._unsent:
             self._unsent = unsent
@@ -188,5 +188,5 @@ class TimedConnection(H11Protocol):
 
 
 def timed_connection(wait_s: float, most: int) -> type[TimedConnection]:
-    """Return the class of the connections of one server."""
+    """Return a class for the connections of one server."""
     return type("OwnConnection", (TimedConnection,), {"wait_s": wait_s, "crowd": Crowd(most)})

@@ -1,6 +1,6 @@
-"""Guard: turns requests away that a server should not answer, before any of its code has read them.
+"""Guard: refuse requests that a server should not answer, before any other code reads them.
 
-A server works on a bounded number of requests at once, of one client and of all; the others wait in line.
+A server handles a limited number of requests at once, per client and in total; the others wait in line.
 """
 
 import asyncio
@@ -15,13 +15,13 @@ from docmill.storage.process.cancellation import Asker, asked_by
 
 
 class TooManyWaiting(Exception):
-    """A client has so many requests in line that it should wait itself."""
+    """A client has too many requests waiting, and should send fewer at once."""
 
 
 class Turns:
-    """The turns of one server, within its event loop. Clients get them in rotation, each its requests in order.
+    """The turns of one server, within its event loop. Clients get turns in rotation, each for its requests in order.
 
-    Requests run in the 40 threads that the server has: what is left of them is for the files of the page.
+    Requests run in the server's 40 threads; the threads that are left serve the files of the page.
     """
 
     def __init__(self, most: int = 32, most_of_client: int = 16, most_waiting: int = 64) -> None:
@@ -33,10 +33,10 @@ class Turns:
 
     @asynccontextmanager
     async def taken(self, client: str) -> AsyncIterator[None]:
-        """Hold a turn during the block; wait for one.
+        """Wait for a turn, and hold it during the block.
 
         Raises:
-            TooManyWaiting: As many requests of the client wait as may.
+            TooManyWaiting: The client already has as many waiting requests as allowed.
         """
         if self._is_free(client):
             self._running[client] += 1
@@ -85,24 +85,25 @@ Send = Callable[[Message], Awaitable[None]]
 App = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 MOST_BYTES = 1 << 20
-"""Bytes of a request: a query has 20,000 characters at most, and a statement is shorter than a document."""
+"""The most bytes of a request: a query has at most 20,000 characters, and a statement is shorter than a document."""
 OPEN = "/healthz"
-"""The path that needs no token, because what watches over a service has none; it tells nothing but that it is there."""
+"""The path that needs no token, because monitoring has none; it reveals only that the server is running."""
 _PAGE = "/"
 """The path of the page for a browser."""
 _ON_ALL = (
     (b"cross-origin-resource-policy", b"same-origin"),
     (b"x-content-type-options", b"nosniff"),
 )
-"""Headers of every answer: no browser gives it to the page of another site, or takes it for a script."""
+"""Headers of every answer, so that browsers do not give it to pages of other sites, or run it as a script."""
 Tokenless = Callable[[str], bool]
-"""Tells of a path whether it needs no token."""
+"""Returns whether a path needs no token."""
 
 
 class Guard:
-    """An ASGI application around another. It checks Host, site, Origin and token, and bounds what a client takes up:
+    """An ASGI application around another. It checks Host, site, Origin and token.
 
-    requests at once, the size of a body, and the time to send it. The work for a client that leaves is ended.
+    It also limits a client's parallel requests, the size of a body, and the time to send it. If a client disconnects,
+    the work for it is ended.
     """
 
     def __init__(
@@ -115,14 +116,14 @@ class Guard:
         self._turns = Turns()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request, or hand it on."""
+        """Refuse a request, or pass it on."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
         send = _closed(send)
         try:
             principals = self._checked(scope)
-            if self._tokenless(scope["path"]):  # such a request is answered however many others wait
+            if self._tokenless(scope["path"]):  # such a request need not wait in line
                 await self._app(scope, _replay(b"", receive), send)
             else:
                 await self._in_turn(scope, receive, send, principals)
@@ -147,7 +148,7 @@ class Guard:
             raise _Refusal(429, "TooMany", "too many requests of this client wait; send fewer at once", True) from None
 
     async def _body(self, receive: Receive) -> bytes | None:
-        """Return the body of a request, or None if the client has left before its end."""
+        """Return the body of a request, or None if the client disconnects before its end."""
         body, more = bytearray(), True
         try:
             async with asyncio.timeout(self._access.patience.body_s):
@@ -168,7 +169,7 @@ class Guard:
         return _Refusal(413, "TooLarge", f"a request may have {self._most:,} bytes")
 
     def _checked(self, scope: Scope) -> frozenset[str]:
-        """Return the principals of a request; raise its refusal if its head shows that it is none for this server."""
+        """Return the principals of a request; raise `_Refusal` if its headers are not acceptable."""
         headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
         self._check_site(scope, headers)
         length = headers.get("content-length", "0")
@@ -184,7 +185,7 @@ class Guard:
         return principals or frozenset()
 
     def _check_site(self, scope: Scope, headers: Mapping[str, str]) -> None:
-        """Raise the refusal of a request by a foreign name, or for the page of another site."""
+        """Raise `_Refusal` for a request to another host name, or from the page of another site."""
         host, origin = headers.get("host", ""), headers.get("origin")
         if not self._access.takes_host(host):
             raise _Refusal(421, "WrongHost", f"this server is not called {host!r}; name it with --allow-host")
@@ -196,7 +197,7 @@ class Guard:
 
 
 class _Refusal(Exception):
-    """Why a request is turned away: a status, a kind, a message, and whether the same may work later."""
+    """Why a request is refused: a status, a kind, a message, and whether the same request may work later."""
 
     def __init__(self, status: int, kind: str, message: str, retry: bool = False) -> None:
         super().__init__(message)
@@ -206,23 +207,23 @@ class _Refusal(Exception):
 
 
 def error_of(kind: str, message: str, status: int, retry: bool = False) -> dict[str, Any]:
-    """Return what a client is told of an error, in the form in which `--json` tells it."""
+    """Return the answer about an error, in the form that `--json` prints."""
     return {"error": {"kind": kind, "message": message, "retry": retry, "status": status}}
 
 
 def _opens_page(scope: Scope, headers: Mapping[str, str]) -> bool:
-    """Return whether a browser opens the page in a tab, by a link on any site; the page itself tells nothing."""
+    """Return whether a browser opens the page in a tab, which any site may link to: the page itself has no data."""
     opened = headers.get("sec-fetch-mode") == "navigate" and headers.get("sec-fetch-dest") == "document"
     return opened and scope["method"] == "GET" and scope["path"] == _PAGE
 
 
 def _is_preflight(scope: Scope, headers: Mapping[str, str]) -> bool:
-    """Return whether a browser asks if it may ask; it sends no token with that."""
+    """Return whether a request is a CORS preflight, with which browsers send no token."""
     return scope["method"] == "OPTIONS" and "access-control-request-method" in headers
 
 
 async def _watch(receive: Receive, asker: Asker, gone: asyncio.Event) -> None:
-    """Wait until the client leaves, and end what is done for it."""
+    """Wait until the client disconnects, then end the work for it."""
     while (await receive())["type"] != "http.disconnect":
         pass
     gone.set()
@@ -235,7 +236,7 @@ async def _disconnected(gone: asyncio.Event) -> Message:
 
 
 def _replay(body: bytes, receive: Receive) -> Receive:
-    """Return a function that gives the body as one message, and then what comes after it."""
+    """Return a receive function that returns the body as one message, and then later messages."""
     left = [body]
 
     async def next_message() -> Message:
@@ -247,7 +248,7 @@ def _replay(body: bytes, receive: Receive) -> Receive:
 
 
 def _closed(send: Send) -> Send:
-    """Return a function that sends with the headers of every answer."""
+    """Return a send function that adds the headers of every answer."""
 
     async def sent(message: Message) -> None:
         if message["type"] == "http.response.start":

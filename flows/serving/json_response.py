@@ -15,5 +15,5 @@ def as_json(value: Any, status: int = 200) -> Response:
 
 
 def ready_json(text: bytes, status: int = 200) -> Response:
-    """Return a response of a text that is JSON already."""
+    """Return a response with a text that is already JSON."""
     return Response(text, status, media_type="application/json")

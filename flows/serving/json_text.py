@@ -1,4 +1,4 @@
-"""JSON text: values of rows, hits and reports as JSON that every reader takes."""
+"""JSON text: write values of rows, hits and reports as JSON that every reader accepts."""
 
 import json
 import math
@@ -6,14 +6,14 @@ import re
 from decimal import Decimal
 from typing import Any
 
-_HALVES = re.compile("[\ud800-\udfff]")  # characters that UTF-8 cannot write and JSON can
+_HALVES = re.compile("[\ud800-\udfff]")  # lone surrogates, which UTF-8 cannot encode, but JSON can escape
 
 
 def json_text(value: Any) -> str:
-    """Return a value as JSON on one line; bytes are written in hexadecimal digits, other strange values as text."""
+    """Return a value as JSON on one line; bytes are written in hexadecimal digits, other unknown types as text."""
     try:
         text = _encoded(value)
-    except ValueError:  # it holds NaN or infinity; to look at each number first would take longer than all else
+    except ValueError:  # there is NaN or infinity; checking each number first would take longer than all the rest
         text = _encoded(finite(value))
     try:
         text.encode()
@@ -27,14 +27,14 @@ def _encoded(value: Any) -> str:
 
 
 def _plain(value: Any) -> Any:
-    """Return a value that JSON has in place of one that it has not."""
+    """Return a JSON value for a value of a type that JSON lacks."""
     if isinstance(value, Decimal):
         return finite(value)
     return value.hex() if isinstance(value, bytes) else str(value)
 
 
 def escaped(found: re.Match[str]) -> str:
-    """Return a character as an escape of JSON."""
+    """Return a character as a JSON escape."""
     return f"\\u{ord(found.group()):04x}"
 
 

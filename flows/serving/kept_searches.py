@@ -1,4 +1,4 @@
-"""Kept searches: whole answers of a server to questions, for who asks the same or nearly the same again."""
+"""Kept searches: cache a server's answers, for when the same or nearly the same question is asked again."""
 
 import threading
 import time
@@ -16,13 +16,13 @@ from docmill.storage.search.rank.candidates.search_options import SearchOptions
 from docmill.storage.snapshots.read.store import Store, query_vector
 
 _KEPT_S = 60.0
-"""Seconds that an answer with a condition is kept: a snapshot does not change, but `now()` in a condition does."""
+"""Seconds that an answer with a condition is kept: a snapshot does not change, but the condition may use `now()`."""
 Outcome = Literal["same", "alike", "new"]
 
 
 @dataclass(frozen=True, slots=True)
 class KeptAnswer:
-    """The hits of a question that was asked before; `vector` is that of the question, None if it was not needed."""
+    """The hits of an earlier question; `vector` is the vector of the question, or None if it was not needed."""
 
     query: str
     hits: list[Hit]
@@ -31,13 +31,13 @@ class KeptAnswer:
 
 
 class KeptSearches:
-    """The last `most` answers about each open snapshot; many threads may ask.
+    """The last `most` answers about each open snapshot; thread-safe.
 
-    What some principals see of a snapshot is an open snapshot of its own. Its answers are kept with it alone, and go
-    when it is closed, so nobody is answered from what others may see.
+    The part of a snapshot that some principals see is a separate open snapshot with its own answers, so nobody gets
+    answers from documents that only others may see.
 
-    `alike` is the least cosine of the vectors of two questions at which the answer to one is given to the other; 1
-    gives each question its own.
+    If the vectors of two questions have at least the cosine `alike`, the answer to one is also given to the other; with
+    1, each question has its own answer.
     """
 
     def __init__(self, most: int, alike: float) -> None:
@@ -45,10 +45,10 @@ class KeptSearches:
         self._kept: WeakKeyDictionary[Store, OrderedDict[tuple[Hashable, str], KeptAnswer]] = WeakKeyDictionary()
         self._lock = threading.Lock()
         self.counts: Counter[Outcome] = Counter()
-        """How many questions were answered from the same one, from one nearly the same, and anew."""
+        """How many questions were answered from the same question, from a similar one, and by a new search."""
 
     def get(self, store: Store, query: str, options: SearchOptions, search: Callable[[], list[Hit]]) -> KeptAnswer:
-        """Return the kept answer to a question, or what `search` returns, which is then kept."""
+        """Return the cached answer to a question, or call `search` and cache its result."""
         if (kept := self._same(store, query, options)) is not None:
             return self._counted("same", kept)
         by_vector = self._alike < 1 and options.mode != "keyword"
@@ -98,7 +98,7 @@ def _is_fresh(kept: KeptAnswer, options: SearchOptions) -> bool:
 def _near(
     kept: OrderedDict[tuple[Hashable, str], KeptAnswer], vector: npt.NDArray[np.float32], options: SearchOptions
 ) -> Iterator[tuple[float, KeptAnswer]]:
-    """Yield the answers to questions that were asked in the same way, each with its cosine."""
+    """Yield the answers to questions with the same options, each with its cosine."""
     for (asked, _), one in kept.items():
         if asked == options and one.vector is not None and _is_fresh(one, options):
             yield float(one.vector @ vector), one

@@ -1,4 +1,4 @@
-"""Open stores: the stores that a server answers from, each by its name, and always by its newest snapshot."""
+"""Open stores: the stores of a server, by name; each answers from its newest snapshot."""
 
 import logging
 import threading
@@ -22,24 +22,24 @@ from docmill.storage.snapshots.read.store import Store, make_ahead, open_store
 
 _LOG = logging.getLogger("docmill.serving")
 _FAR_S = 5.0
-"""Seconds between two looks at a store on object storage, which are requests that cost money; a folder is free."""
+"""Seconds between two checks of a store on object storage, where requests cost money; checking a folder is free."""
 _MOST_PAST = 4
-"""Older snapshots that stay open for the next question about them. Each keeps its indexes in memory, and its files from
-a vacuum."""
+"""Older snapshots that stay open for further questions. Each keeps its indexes in memory, and its files safe from a
+vacuum."""
 _AHEAD_S = 5.0
-"""Seconds that a new snapshot waits while what some principals see of it is made. Meanwhile they see the old one, from
-which a document may have been revoked."""
-_RECENT_S = 3600.0  # since somebody asked in the name of principals for whom this is done
+"""Seconds for which switching to a new snapshot may be delayed to prepare it for recent principals. Meanwhile they see
+the old snapshot, which may have documents that they should no longer see."""
+_RECENT_S = 3600.0  # it is prepared for principals that asked within this time
 _MOST_ASKERS = 16  # as many as a store keeps
 SEES_ALL = frozenset({"*"})
-"""In place of principals: who sees all documents, rejects and runs, as `docmill` does on the machine of the store."""
-_NONE = (0, 0)  # in place of the number and the time of a snapshot
-_WARMING = "warm"  # a question that makes a snapshot load its indexes before a person waits for them
+"""Used instead of principals: sees all documents, rejects and runs, like `docmill` on the machine of the store."""
+_NONE = (0, 0)  # used instead of the number and time of a snapshot if there is none
+_WARMING = "warm"  # a query that makes a snapshot load its indexes before anybody has to wait for them
 
 
 @dataclass(frozen=True, slots=True)
 class ServedStore:
-    """One snapshot of a store to answer from, the name by which the store is served, and who searches in it."""
+    """One snapshot of a store to answer from, the name of the store, and the pool that searches it."""
 
     name: str
     store: Store
@@ -47,23 +47,23 @@ class ServedStore:
 
     @property
     def head(self) -> dict[str, Any]:
-        """What every answer begins with: where it comes from."""
+        """The beginning of every answer: the store and the snapshot that it comes from."""
         return {"store": self.name, "snapshot": self.store.snapshot.number}
 
     def search(
         self, query: str, k: int, mode: Mode, where: str | None, rewrite: Rewrite | None, **how: Unpack[SearchArguments]
     ) -> list[Hit]:
-        """Return what `Store.search` does, perhaps from another process."""
+        """Do what `Store.search` does, possibly in another process."""
         if self.pool is None:
             return self.store.search(query, k, mode, where, rewrite=rewrite, **how)
         return self.pool.search(self.store, query, k, mode, where, rewrite, **how)
 
 
 class OpenStores:
-    """The served stores. The model is loaded once for all of them; many threads may ask.
+    """The served stores, which share one loaded model; thread-safe.
 
-    Every question is answered from what its asker may see. `principals` are those of askers that state none, such as
-    the threads of the server itself. `pool` searches in other processes while several ask.
+    Every question is answered only from what its asker may see. `principals` are used for askers without any, such as
+    the server's own threads. `pool` searches in other processes while there are several askers.
     """
 
     def __init__(
@@ -74,11 +74,11 @@ class OpenStores:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The names of the stores; the first is the one that a question means that names none."""
+        """The names of the stores; the first is used for questions that do not name a store."""
         return tuple(self._served)
 
     def get(self, name: str | None = None, at: int | str | None = None) -> ServedStore:
-        """Return a snapshot of a store: the one in service, or the one at a number or tag.
+        """Return a snapshot of a store: the current one, or the one at a number or tag.
 
         Raises:
             docmill.errors.QueryError: No store has this name.
@@ -96,12 +96,12 @@ class OpenStores:
 
     @property
     def principals(self) -> frozenset[str]:
-        """In whose name this thread asks."""
+        """The principals for which this thread asks."""
         stated = current_asker().principals
         return self._principals if stated is None else stated
 
     def keys(self) -> dict[str, str]:
-        """Return the keys of [metadata] of the stores with their types; none of a store that cannot be opened yet."""
+        """Return the keys of [metadata] of the stores with their types; stores that cannot be opened are skipped."""
         found: dict[str, str] = {}
         for own in self._served.values():
             with suppress(DocmillError):
@@ -109,14 +109,14 @@ class OpenStores:
         return found
 
     def without_folders(self, message: str) -> str:
-        """Return a message with the names of stores in place of their folders, which are no business of clients."""
+        """Return a message with store names instead of their folders, which clients should not see."""
         for name, own in self._served.items():
             for folder in own.folders:
                 message = message.replace(folder, name)
         return message.replace(str(Path.home()), "~")
 
     def take_up(self) -> None:
-        """Put the newest snapshot of each store into service; one that cannot be opened leaves the one before."""
+        """Switch each store to its newest snapshot; if that cannot be opened, keep the previous one."""
         for name, own in self._served.items():
             try:
                 own.take_up()
@@ -125,9 +125,9 @@ class OpenStores:
 
 
 class _OpenStore:
-    """One store. A snapshot is closed when it is out of service and no answer uses it any more.
+    """One store. A snapshot is closed when it has been replaced and no answer uses it any more.
 
-    Nobody counts its users: a `Store` closes itself when the last reference to it is gone.
+    This needs no counting: a `Store` closes itself when the last reference to it is gone.
     """
 
     def __init__(self, place: Path, pool: SearchPool | None) -> None:
@@ -136,7 +136,7 @@ class _OpenStore:
         self._pause = _FAR_S if is_address(self._folder.name) else 0.0
         self._looked = -_FAR_S
         self._current: Store | None = None
-        self._cold: Store | None = None  # the first one, until its indexes are loaded
+        self._cold: Store | None = None  # the first snapshot, until its indexes are loaded
         self._mark = _NONE
         self._past: OrderedDict[int, Store] = OrderedDict()
         self._askers: OrderedDict[frozenset[str], float] = OrderedDict()  # with the time of their last question
@@ -145,12 +145,12 @@ class _OpenStore:
 
     @property
     def folders(self) -> tuple[str, ...]:
-        """The folder of the store, as messages may name it."""
+        """The ways in which messages may name the folder of the store."""
         root = self._folder.root
         return str(root.resolve()), str(root.absolute())
 
     def newest(self) -> Store:
-        """Return the snapshot in service."""
+        """Return the current snapshot."""
         if self._current is None:
             with self._lock:
                 self._look()
@@ -158,9 +158,10 @@ class _OpenStore:
         return self._current
 
     def take_up(self) -> None:
-        """Put the newest snapshot into service, after it has loaded its indexes: questions meanwhile get the old one.
+        """Switch to the newest snapshot once its indexes are loaded; until then, questions get the old one.
 
-        The first one serves at once, and loads its indexes then: what asks for none need not wait for them.
+        The first snapshot is used immediately and loads its indexes later, so that questions that need no index do not
+        wait.
         """
         with self._lock:
             self._look()
@@ -169,10 +170,10 @@ class _OpenStore:
             self._warm(cold)
 
     def _look(self) -> None:
-        """Open the newest snapshot if it is another one; the caller holds the lock.
+        """Open the newest snapshot if it has changed; the caller holds the lock.
 
-        A repair may drop the newest snapshot, and a person may make the store again, so that its numbers begin again:
-        another number or another file of that number counts, and not only a higher number.
+        The number need not be higher: a repair may drop the newest snapshot, and a store may be recreated so that its
+        numbers begin again. So any other number, or another file of the same number, counts as a change.
         """
         if self._current is not None and time.monotonic() - self._looked < self._pause:
             return
@@ -181,7 +182,7 @@ class _OpenStore:
         mark = self._mark_of_newest()
         if self._current is not None and mark == self._mark:
             return
-        self._past.clear()  # what may be seen of them depends on the newest one
+        self._past.clear()  # which of their documents may be seen depends on the newest snapshot
         fresh = open_store(self._folder.root)
         if self._current is None:
             self._cold = fresh
@@ -191,7 +192,7 @@ class _OpenStore:
         self._current, self._mark = fresh, mark
 
     def note(self, principals: frozenset[str]) -> None:
-        """Note that somebody asks in the name of principals."""
+        """Record that somebody with these principals asks."""
         with self._asking:
             self._askers[principals] = time.monotonic()
             self._askers.move_to_end(principals)
@@ -199,29 +200,29 @@ class _OpenStore:
                 self._askers.popitem(last=False)
 
     def _make_ahead(self, fresh: Store, earlier: Store) -> None:
-        """Make what recent askers see of a snapshot, those who asked last first, as far as the time goes."""
+        """Prepare a snapshot for recent principals, the most recent first, as far as time allows."""
         began = time.monotonic()
         with self._asking:
             recent = [one for one, asked in reversed(self._askers.items()) if began - asked < _RECENT_S]
         for principals in recent:
             if time.monotonic() - began > _AHEAD_S:
                 return
-            with suppress(DocmillError):  # whoever asks is told
+            with suppress(DocmillError):  # whoever asks gets the error
                 self._warm(make_ahead(fresh, earlier, principals))
 
     def _mark_of_newest(self) -> tuple[int, int]:
-        """Return the number of the newest snapshot, and when its file was written, in nanoseconds."""
+        """Return the number of the newest snapshot, and the time its file was written, in nanoseconds."""
         numbers = snapshots.numbers(self._folder.root)
         if not numbers:
             return _NONE
         try:
             return numbers[-1], snapshots.path_of(self._folder.root, numbers[-1]).stat().st_mtime_ns
-        except FileNotFoundError:  # a vacuum or a repair is at work
+        except FileNotFoundError:  # a vacuum or a repair is running
             return _NONE
 
     def past(self, at: int | str) -> Store:
         """Return the snapshot at a number or tag."""
-        asked = open_store(self._folder.root, at)  # which reads little: a tag may have moved
+        asked = open_store(self._folder.root, at)  # opened again because a tag may have moved; this reads little
         number = asked.snapshot.number
         if number == self._number():
             return self.newest()
@@ -236,8 +237,8 @@ class _OpenStore:
         return None if self._current is None else self._current.snapshot.number
 
     def _warm(self, fresh: Store) -> None:
-        """Load the indexes of a snapshot, in each process that searches, and what each page shows in its header."""
-        with suppress(DocmillError):  # it may lack its model, and still answer by keywords
+        """Load the indexes of a snapshot in each process that searches, and the data of the page's header."""
+        with suppress(DocmillError):  # its model may be missing, but keyword searches still work
             fresh.search(_WARMING, k=1)
             _ = fresh.poorly_read
         if self._pool is not None:

@@ -1,1 +1,1 @@
-"""HTTP: the paths of a server, for programs and for what measures them."""
+"""HTTP: the paths of a server, for programs and for monitoring."""

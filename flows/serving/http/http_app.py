@@ -1,4 +1,4 @@
-"""HTTP app: the stores over HTTP, with an OpenAPI description, errors in words, and metrics."""
+"""HTTP app: serve stores over HTTP, with an OpenAPI description, readable errors, and metrics."""
 
 import asyncio
 import threading
@@ -31,13 +31,13 @@ from docmill.flows.serving.request_errors import in_words, shown
 from docmill.storage.errors import DocmillError, QueryError, Transient
 
 LOOK_S = 0.5
-"""Seconds between two looks for a newer snapshot. A look lists a folder; at object storage it looks less often."""
+"""Seconds between two checks for a newer snapshot. A check lists a folder; for object storage it is less frequent."""
 _END_S = 3.0
-"""Seconds for what is loaded or answered ahead while the server ends: a process that exits meanwhile may crash."""
+"""Seconds to wait for background loading when the server ends, because a process that exits meanwhile may crash."""
 _OF_PAGE = "docmill-page"
-"""The header of what the page asks. A browser logs each status from 400 on as an error of the page, also where a person
-has typed a question that has no answer. So the page gets a refusal as an answer whose body says that it is one."""
-_FAULT = 500  # the statuses from here on are failures of the server, not refusals
+"""The header of requests from the page. A browser logs every status from 400 on as an error of the page, even if a
+person only typed a question without an answer. So the page gets refusals with status 200, and the body says so."""
+_FAULT = 500  # statuses from here on are failures of the server, not refusals
 _DESCRIPTION = """\
 Search and read the documents of a store. Every answer names the `store` and the number of the `snapshot` that it comes
 from. Offsets are half-open and count code points. `left_out` says what did not fit into `max_characters`."""
@@ -54,9 +54,9 @@ def http_app(
 ) -> App:
     """Return the application that `docmill serve` runs; pages of `access.origins` may read its answers.
 
-    `settings` say how the page reads and splits documents; without them, the defaults do. `audit` notes who asked what.
-    With `judging`, clients may add judgements to the stores. With `adding`, those who see all may add documents on the
-    page. Nothing else of a store changes.
+    `settings` say how the page reads and splits documents; without them, the defaults apply. `audit` logs who asked
+    what. With `judging`, clients may add judgements to the stores. With `adding`, clients who see everything may add
+    documents on the page. Nothing else in a store changes.
     """
     metrics, page = Metrics(stores, searching.kept), PageRoutes(stores, settings or Settings(), adding)
     app = FastAPI(
@@ -90,7 +90,7 @@ def http_app(
 async def _looking(
     stores: OpenStores, ahead: AnswersAhead, notes: QueryNotes | None, adding: Adding | None
 ) -> AsyncIterator[None]:
-    """Take up newer snapshots, and answer ahead about them, while the server runs; no request waits for either."""
+    """While the server runs, switch to newer snapshots and prepare answers about them; no request waits for this."""
     done = threading.Event()
 
     def repeat(look: Callable[[], None]) -> None:
@@ -99,7 +99,7 @@ async def _looking(
             done.wait(LOOK_S)
 
     def take_up() -> None:
-        # The first view comes first: the first look loads the indexes, which takes a processor for seconds.
+        # Prepare the first view of the page before the first check, which loads indexes and takes seconds of CPU time.
         ahead.begin()
         repeat(stores.take_up)
 
@@ -121,8 +121,8 @@ async def _looking(
 
 
 async def _check_names(request: Request) -> None:
-    """Refuse parameters that a path does not have: passed over, a misspelt condition would answer with everything."""
-    # `async`, as FastAPI hands any other function to a thread: 0.1 ms of CPU for each request.
+    """Refuse unknown query parameters: if they were ignored, a misspelt condition would return everything."""
+    # `async`, because FastAPI runs other functions in a thread, which takes 0.1 ms of CPU for each request.
     known = {one.alias for one in request.scope["route"].dependant.query_params}
     unknown = [name for name in request.query_params if name not in known]
     if unknown:
@@ -132,7 +132,7 @@ async def _check_names(request: Request) -> None:
 
 
 def _add_errors(app: FastAPI, stores: OpenStores, routes: Sequence[BaseRoute]) -> None:
-    """Have errors told in the form of the command line, without the folders of this machine."""
+    """Return errors in the form of the command line, without folder names of this machine."""
 
     def told(request: Request, kind: str, message: str, status: int, retry: bool = False) -> Response:
         is_quiet = _OF_PAGE in request.headers and status < _FAULT
@@ -169,7 +169,7 @@ def _add_errors(app: FastAPI, stores: OpenStores, routes: Sequence[BaseRoute]) -
 
     @app.exception_handler(Exception)
     async def unforeseen(request: Request, error: Exception) -> Response:
-        # Its words may hold anything; the log has them.
+        # Its message could contain anything, so it goes only to the log.
         return told(request, type(error).__name__, "the server has a fault; its log says more", _FAULT)
 
 

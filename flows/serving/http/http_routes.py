@@ -1,6 +1,6 @@
-"""HTTP routes: the paths of `docmill serve`, each a question to a store. They run side by side in threads.
+"""HTTP routes: the paths of `docmill serve`, each a question to a store. They run in parallel threads.
 
-What clients send is checked, and described for OpenAPI.
+Requests are checked, and described for OpenAPI.
 """
 
 from collections.abc import Callable
@@ -23,9 +23,9 @@ from docmill.storage.snapshots.read.document import SHOWN_TYPES
 from docmill.storage.snapshots.read.stored_documents import row_of
 
 LONGEST = 20_000
-"""Characters of a condition or a statement."""
+"""The most characters of a condition or a statement."""
 MOST, MOST_OF_ALL = 200_000, 5_000_000
-"""Characters of an answer, unless the client asks for others, and at most."""
+"""The default limit of an answer in characters, and the highest limit that a client may set."""
 
 _NOT_OPTIONS = {"query", "k", "mode", "where", "at", "store", "max_characters", "typing"}
 _A_SEARCH: JsonDict = {"query": "how long does the battery last without sun?", "k": 3, "where": "format = 'markdown'"}
@@ -84,7 +84,7 @@ class SearchQuestion(BaseModel):
     typing: bool = Field(default=False, description="The query is not written to its end, so it is not logged.")
 
     def how(self, settings: SearchArguments) -> SearchArguments:
-        """Return the options of the search: those of the settings, where the client has none of its own."""
+        """Return the options of the search: the client's own, and otherwise those of the settings."""
         own = self.model_dump(exclude=_NOT_OPTIONS, exclude_none=True)
         merged: dict[str, Any] = {**settings, **own}
         return cast(SearchArguments, merged)
@@ -159,15 +159,15 @@ _FAILURES: dict[int | str, dict[str, Any]] = {
 }
 _PICTURE = {"content": {one: {"schema": {"type": "string", "format": "binary"}} for one in SHOWN_TYPES}}
 _PICTURE_HEADERS = {
-    "Content-Security-Policy": "default-src 'none'; sandbox",  # should a browser take it for anything but a picture
+    "Content-Security-Policy": "default-src 'none'; sandbox",  # in case a browser does not treat it as a picture
     "Content-Disposition": "inline",
-    "Cache-Control": "private, max-age=31536000, immutable",  # its key is its content
+    "Cache-Control": "private, max-age=31536000, immutable",  # the key is made from the content
 }
 _PLAIN = {"content": {"text/plain": {"schema": {"type": "string"}}}, "description": "Metrics for Prometheus."}
 
 
 class _AnyPath(PathConvertor):
-    """A part of an address with slashes, and with line breaks, which names of files may have."""
+    """A part of a path that may have slashes, and line breaks, which are allowed in file names."""
 
     regex = "(?s:.*)"
 
@@ -176,7 +176,7 @@ register_url_convertor("any_path", _AnyPath())
 
 
 class HttpRoutes:
-    """The paths, over the stores in service."""
+    """The paths over the served stores."""
 
     def __init__(self, stores: OpenStores, searching: Searching, metrics: Metrics, judging: bool = False) -> None:
         self._judging = judging
@@ -371,7 +371,7 @@ class HttpRoutes:
 
 
 def _there(look: Callable[[str], Any], name: str) -> Any:
-    """Return what a look at a named thing finds; what is not there is another failure than a wrong question."""
+    """Return the result of `look(name)`; raise a 404, not a 400, if there is no such thing."""
     try:
         return look(name)
     except QueryError as error:

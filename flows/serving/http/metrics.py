@@ -1,4 +1,4 @@
-"""Metrics: what a server counts, as text for Prometheus."""
+"""Metrics: the counters of a server, as text for Prometheus."""
 
 import time
 from collections.abc import Iterator
@@ -18,8 +18,8 @@ from docmill.storage.process.cancellation import current_asker
 
 _BUCKETS = (0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 30.0)
 """Bounds of latencies in seconds: from a search of a small store to a statement that is stopped."""
-_UNKNOWN = "other"  # the path of requests that no route has taken: a client could name endless ones
-_FAILED = 400  # the statuses from here on are failures
+_UNKNOWN = "other"  # the path of requests without a route, because a client could invent any number of paths
+_FAILED = 400  # statuses from here on are failures
 _TABLES = ("documents", "chunks", "rejects")
 
 
@@ -48,7 +48,7 @@ class Metrics:
         return Gauge(name, meaning, ("store",), registry=self._registry)
 
     def answered(self, path: str | None, status: int, seconds: float) -> None:
-        """Count a request; None is the path of one that no route has taken."""
+        """Count a request; the path is None if it has no route."""
         self._seconds.labels(path or _UNKNOWN).observe(seconds)
         self._requests.labels(path or _UNKNOWN, str(status)).inc()
 
@@ -63,7 +63,7 @@ class Metrics:
         return generate_latest(self._registry)
 
     def _look(self, name: str) -> None:
-        """Take over what the snapshot of a store tells; a store that cannot be opened keeps its last values."""
+        """Update the values of a store from its snapshot; a store that cannot be opened keeps its last values."""
         try:
             snapshot = self._stores.get(name).store.snapshot
         except DocmillError:
@@ -75,7 +75,7 @@ class Metrics:
 
 
 class _CachedSearches(Collector):
-    """How the cache of answers did; its share of hits is that of `same` and `alike`."""
+    """Counts the outcomes of the cache of answers; `same` and `alike` are cache hits."""
 
     def __init__(self, kept: KeptSearches) -> None:
         self._kept = kept
@@ -91,16 +91,16 @@ class _CachedSearches(Collector):
 
 
 class CountingApp:
-    """An ASGI application around another, which counts and times its answers, and notes who asked if there is a log.
+    """An ASGI application around another, which counts and times its answers, and writes the audit log if there is one.
 
-    It is within the guard, which knows who asks.
+    It is inside the guard, which knows who asks.
     """
 
     def __init__(self, app: App, metrics: Metrics, audit: AuditLog | None) -> None:
         self._app, self._metrics, self._audit = app, metrics, audit
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Hand a request on."""
+        """Pass a request on."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
@@ -116,6 +116,6 @@ class CountingApp:
         finally:
             path = getattr(scope.get("route"), "path", None)
             self._metrics.answered(path, status[-1], time.perf_counter() - began)
-            if self._audit is not None and path is not None:  # else a client could write anything into the log
+            if self._audit is not None and path is not None:  # otherwise a client could write any path into the log
                 failed = str(status[-1]) if status[-1] >= _FAILED else ""
                 self._audit.note(f"{scope['method']} {path}", current_asker(), failed)

@@ -1,1 +1,1 @@
-"""MCP: the Model Context Protocol, by which language models search and read stores."""
+"""MCP: let language models search and read stores over the Model Context Protocol."""

@@ -1,6 +1,6 @@
-"""MCP server: the stores as tools and resources of the Model Context Protocol.
+"""MCP server: offer stores as tools and resources of the Model Context Protocol.
 
-`--allow-ingest` adds tools that bring a store up to date with its sources.
+`--allow-ingest` adds tools that update a store from its sources.
 """
 
 import asyncio
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 _PLANS = ToolAnnotations(read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=True)
 _WRITES = ToolAnnotations(read_only_hint=False, destructive_hint=True, idempotent_hint=True, open_world_hint=True)
 _MOST_NAMED = 100
-"""Documents and problems that an answer names: a run may have thousands, and `sql` tells of all."""
+"""The most documents and problems that an answer names: a run may have thousands, and `sql` lists them all."""
 Retry = Annotated[bool, Field(description="Try files again that were rejected before.")]
 AllowDelete = Annotated[
     bool,
@@ -46,7 +46,7 @@ AllowDelete = Annotated[
 
 
 class RunTools:
-    """The tools `plan` and `ingest`. They read the sources of the settings and no others: a model names no paths."""
+    """The tools `plan` and `ingest`. They only read the sources in the settings: a model cannot name paths."""
 
     def __init__(self, settings: "Settings", name: str) -> None:
         self._settings = settings
@@ -92,7 +92,7 @@ class RunTools:
 
 
 def _told(report: "Report") -> dict[str, Any]:
-    """Return a report with as many names of documents as a model reads."""
+    """Return a report with only as many document names as a model can use."""
     named = {"rechunked": list(report.rechunked), "problems": list(report.problems)}
     shown = {name: every[:_MOST_NAMED] for name, every in named.items()}
     left = sum(len(every) - len(shown[name]) for name, every in named.items())
@@ -100,11 +100,11 @@ def _told(report: "Report") -> dict[str, Any]:
 
 
 def _progress(context: Context[Any, Any]) -> "Callable[[Phase], None]":
-    """Return a function that tells the client of the progress of a run, from the thread of the run."""
+    """Return a function that reports the progress of a run to the client, from the thread of the run."""
     loop = asyncio.get_running_loop()
 
     def tell(phase: "Phase") -> None:
-        if phase.percent:  # a client wants the number to grow, and while sources are read it does not
+        if phase.percent:  # clients expect the number to grow, and while sources are read it stays 0
             said = context.report_progress(phase.percent, 100, phase.name)
             asyncio.run_coroutine_threadsafe(said, loop)
 
@@ -113,12 +113,12 @@ def _progress(context: Context[Any, Any]) -> "Callable[[Phase], None]":
 
 RESOURCE = "docmill://document/{+uri}{?store}"
 _MOST_TEXT = 200_000
-"""Characters of a resource: a client puts it into the context of its model whole."""
+"""The most characters of a resource, because a client puts all of it into its model's context."""
 _MOST_COMPLETED = 100  # values of a completion, the limit of the protocol
 _READS = ToolAnnotations(read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=False)
 _JUDGES = ToolAnnotations(read_only_hint=False, destructive_hint=False, idempotent_hint=True, open_world_hint=False)
 _NO_PATH = ResourceSecurity(exempt_params={"uri", "store"})
-"""A uri is looked up in a table and never opened as a path, and a document may be called "..", for all we know."""
+"""A uri is only looked up in a table, never opened as a path, and a document may even be called ".."."""
 _INSTRUCTIONS = """\
 docmill holds documents as searchable passages. Begin with `search`. Each hit names its document (`uri`) and its span in
 the text; cite it by uri with page or line. To read more, call `get_chunk` for what stands around a hit, `get_outline`
@@ -128,13 +128,13 @@ Stores: {stores}."""
 
 
 class _StrictServer(MCPServer):
-    """A server that refuses arguments that a tool does not have: a model would take its misspelt filter for applied.
+    """A server that refuses unknown arguments; otherwise a model would believe that its misspelt filter was applied.
 
-    What is wrong with a value it says in words.
+    Errors about wrong values are put into plain words.
     """
 
     async def call_tool(self, name: str, arguments: dict[str, Any], context: Any = None) -> Any:
-        """Call a tool by its name, with arguments that it has."""
+        """Call a tool by name; raise `ToolError` for arguments that it does not have."""
         known = next(
             (one.input_schema.get("properties", {}) for one in await self.list_tools() if one.name == name), None
         )
@@ -149,7 +149,7 @@ class _StrictServer(MCPServer):
 
 
 def _worded(error: ToolError) -> ToolError:
-    """Return an error that says a wrong value in words, if it has one."""
+    """Return an error that explains a wrong value in plain words, if that was the cause; else the same error."""
     if not isinstance(error.__cause__, ValidationError):
         return error
     errors = error.__cause__.errors(include_url=False)
@@ -163,9 +163,9 @@ def mcp_server(
     audit: AuditLog | None = None,
     judging: bool = False,
 ) -> MCPServer:
-    """Return a server over stores.
+    """Return a server for stores.
 
-    `runs` adds tools that change a store, `judging` the tool `judge`, and `audit` notes who asked what.
+    `runs` adds tools that change a store, and `judging` the tool `judge`. `audit` logs who asked what.
     """
     server: MCPServer = _StrictServer(
         "docmill",
@@ -195,14 +195,14 @@ def mcp_server(
 
 def mcp_http_app(server: MCPServer, access: Access) -> App:
     """Return the application that `docmill mcp --http` runs; it answers at /mcp."""
-    # The guard checks Host and Origin. The SDK would do so once more, and knows no names but those of loopback.
+    # The guard checks Host and Origin. The SDK would check again, but only knows loopback names.
     unchecked = TransportSecuritySettings(enable_dns_rebinding_protection=False)
     app = server.streamable_http_app(stateless_http=True, json_response=True, transport_security=unchecked)
     return Guard(app, access)
 
 
 def _add_documents(server: MCPServer, tools: StoreTools) -> None:
-    """Add the documents as resources, and the completion of their uris."""
+    """Add documents as resources, with completion of their uris."""
 
     @server.resource(
         RESOURCE,

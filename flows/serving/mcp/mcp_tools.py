@@ -1,4 +1,4 @@
-"""MCP tools: what a language model may ask of the stores; their texts are what the model reads."""
+"""MCP tools: what a language model can ask of the stores. The model reads their docstrings."""
 
 import asyncio
 import functools
@@ -24,12 +24,12 @@ from docmill.storage.search.rank.candidates.search_options import Mode, SearchAr
 Answer = Annotated[CallToolResult, dict[str, Any]]
 
 _SQL_S = 20.0
-"""Seconds for a statement: clients give a tool up after 30 to 60."""
+"""Seconds that a statement may run: clients give up on a tool after 30 to 60."""
 _BRIEF = (
     "rank", "relevance", "confidence", "chunk_id", "uri", "source_url", "start_char", "end_char", "line", "page",
     "headings", "content_type", "context", "text", "text_left_out", "matched",
 )  # fmt: skip
-"""The fields of a hit that a model needs to answer and to cite; `explain` gives all."""
+"""The fields of a hit that a model needs to answer and to cite; `explain` returns all."""
 
 Where = Annotated[
     str | None,
@@ -49,9 +49,9 @@ Hits = Annotated[int, Field(ge=1, le=100, description="How many hits to return."
 
 
 def told(tool: Callable[..., CallToolResult]) -> Callable[..., Awaitable[CallToolResult]]:
-    """Return a tool that works in a thread, and ends its work when its client cancels the call or leaves.
+    """Return a tool that runs in a thread, and stops when its client cancels the call or disconnects.
 
-    Expected failures reach the model in their own words, without folders of this machine.
+    The model gets the messages of expected errors, without folder names of this machine.
     """
 
     @functools.wraps(tool)
@@ -75,14 +75,14 @@ def told(tool: Callable[..., CallToolResult]) -> Callable[..., Awaitable[CallToo
 
 
 def as_result(answer: dict[str, Any]) -> CallToolResult:
-    """Return an answer as JSON for programs, and as the same JSON in text for models."""
+    """Return an answer as JSON for programs, and the same JSON as text for models."""
     show(answer)
     text = json_text(answer)
     return CallToolResult(content=[TextContent(type="text", text=text)], structured_content=json.loads(text))
 
 
 class StoreTools:
-    """The tools that read. Each answer names the store and the snapshot that it comes from."""
+    """The tools that read a store. Each answer names the store and the snapshot that it comes from."""
 
     def __init__(self, stores: OpenStores, searching: Searching, audit: AuditLog | None = None) -> None:
         self._stores = stores
@@ -90,17 +90,17 @@ class StoreTools:
         self._audit = audit
 
     def note(self, verb: str, asker: Asker, failed: str = "") -> None:
-        """Note what an asker was answered, if the server keeps a log."""
+        """Log an answer to an asker, if the server has an audit log."""
         if self._audit is not None:
             self._audit.note(verb, asker, failed)
 
     def without_folders(self, message: str) -> str:
-        """Return a message with the names of stores in place of their folders."""
+        """Return a message with store names instead of their folders."""
         return self._stores.without_folders(message)
 
     @property
     def principals(self) -> frozenset[str]:
-        """In whose name the current question is asked."""
+        """The principals of the current question."""
         return self._stores.principals
 
     def at(self, store: str | None, at: int | str | None = None) -> ServedStore:
@@ -425,7 +425,7 @@ class StoreTools:
 
 
 def _brief(answer: dict[str, Any], explain: bool) -> dict[str, Any]:
-    """Return an answer whose hits have the fields that a model needs, or all of them."""
+    """Return an answer whose hits have only the fields that a model needs; with `explain`, all fields."""
     if explain:
         return answer
     hits = [{name: hit[name] for name in _BRIEF if hit.get(name) not in (None, "")} for hit in answer["hits"]]
