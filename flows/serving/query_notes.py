@@ -1,4 +1,4 @@
-"""Query notes: what clients of a server ask, gathered and added to the logs of the stores every few seconds."""
+"""Query notes: collect the queries of a server's clients, and add them to the stores' logs every few seconds."""
 
 import atexit
 import logging
@@ -20,11 +20,11 @@ from docmill.storage.snapshots.read.store import Store
 
 _LOG = logging.getLogger("docmill.serving")
 _EVERY_S = 10.0
-"""Seconds between two writes, of which a killed server loses the queries. Each write is one file, or two requests."""
+"""Seconds between two writes; a killed server loses the queries of this time. A write is one file, or two requests."""
 _TYPING_S = 10.0
-"""Seconds within which a query that begins like the next one of the same client is the same question, not yet written:
-the page asks as one types, and again for another mode."""
-_MOST_WAITING = 10_000  # queries in memory, 5 MB; beyond them a store that cannot be written would fill it
+"""If a query of a client is the beginning of its next one within this many seconds, only the later one is logged: the
+page searches while a person types, and again for another mode."""
+_MOST_WAITING = 10_000  # the most queries in memory, 5 MB; without a limit, an unwritable store would fill the memory
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +35,7 @@ class _Waiting:
 
 
 class QueryNotes:
-    """The queries that clients have just asked. Many threads may note; one writes, begun with the first query."""
+    """The queries that clients have just asked; thread-safe. One thread, started with the first query, writes them."""
 
     def __init__(self, bounds: LogBounds, door: str, every_s: float = _EVERY_S, typing_s: float = _TYPING_S) -> None:
         self._bounds, self._door = bounds, door
@@ -45,7 +45,7 @@ class QueryNotes:
         self._writer: threading.Thread | None = None
 
     def note(self, store: Store, query: str, hits: Sequence[Hit], mode: Mode, filtered: bool, client: str) -> None:
-        """Note a query; one of the same client that this one goes on from is forgotten."""
+        """Record a query; drop the client's previous one if this one continues it."""
         row = logged(store, query, hits, mode, filtered, self._door)
         one = _Waiting(row, client, time.monotonic())
         with self._lock:
@@ -61,7 +61,7 @@ class QueryNotes:
                 atexit.register(self.close)
 
     def close(self) -> None:
-        """Write what is left, and end."""
+        """Write the remaining queries, and end."""
         self._ended.set()
         if self._writer is not None:
             self._writer.join(self._every)
@@ -73,7 +73,7 @@ class QueryNotes:
             self._write(self._typing)
 
     def _write(self, age_s: float) -> None:
-        """Write the queries that were asked at least so many seconds ago."""
+        """Write the queries that were asked at least `age_s` seconds ago."""
         until = time.monotonic() - age_s
         with self._lock:
             ready = {folder: [one.row for one in own if one.asked <= until] for folder, own in self._waiting.items()}
@@ -83,11 +83,11 @@ class QueryNotes:
             if rows:
                 try:
                     query_log.append(folder, rows, self._bounds)
-                except DocmillError as error:  # an answer matters more than its note
+                except DocmillError as error:  # answering matters more than logging
                     _LOG.warning("%d queries are not logged: %s", len(rows), error)
 
 
 def _goes_on(before: LoggedQuery, row: LoggedQuery) -> bool:
-    """Return whether one query is the beginning of the other: typed on, taken back, or asked in another mode."""
+    """Return whether one query is the beginning of the other: typed further, shortened, or asked in another mode."""
     one, other = same_query(before.query), same_query(row.query)
     return one.startswith(other) or other.startswith(one)

@@ -1,4 +1,4 @@
-"""Request errors: what is wrong with a request in words: the place, what would be right, and the value."""
+"""Request errors: explain what is wrong with a request: the place, what would be right, and the value."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -22,7 +22,7 @@ _RIGHT = {
     "string_unicode": "a text of whole characters",
     "dict_type": "an object of JSON",
 }
-"""What a value must be, by the kind of error; the names in braces are those of pydantic."""
+"""What a value must be, by kind of error; the names in braces are pydantic's."""
 _WHOLE = {
     "missing": "{place} is missing",
     "extra_forbidden": "there is no {place} here",
@@ -31,11 +31,11 @@ _WHOLE = {
     "too_long": "{place} must have at most {max_length} entries, got {actual_length}",
     "model_attributes_type": "the body must be an object of JSON, sent as Content-Type: application/json",
 }
-_LONGEST = 80  # characters of a value that is shown
+_LONGEST = 80  # characters of a value that are shown
 
 
 def in_words(errors: Iterable[Mapping[str, Any]]) -> str:
-    """Return what is wrong with a request, from the errors of its validation. What two kinds allow is told once."""
+    """Return what is wrong with a request, from its validation errors; the alternatives for a value are joined."""
     rights: dict[tuple[str, str], list[str]] = {}
     found: list[str] = []
     for error in errors:
@@ -54,7 +54,7 @@ def in_words(errors: Iterable[Mapping[str, Any]]) -> str:
 
 
 def _place(place: tuple[int | str, ...]) -> str:
-    """Return the name of a value: that after "body" or "query"; what follows it names a kind that it could be."""
+    """Return the name of a value, which comes after "body" or "query"; later items name types of a union."""
     return str(place[1]) if len(place) > 1 else f"the {place[0]} of the request"
 
 

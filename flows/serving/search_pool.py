@@ -1,7 +1,7 @@
-"""Search pool: processes that search beside the server while several clients ask, as Python computes on one processor.
+"""Search pool: search in other processes while several clients ask, because one Python process uses one processor.
 
-The server keeps all else: who may ask, the limits, the kept answers, the log of queries and the metrics. A search that
-finds no other under way is done in the server, so a single client waits for no process, and none is started for it.
+The server does everything else: access, limits, cached answers, the query log and metrics. If no other search is
+running, a search is done in the server, so a single client never waits for a process, and none is started for it.
 """
 
 import itertools
@@ -33,18 +33,18 @@ from docmill.tasks.work.pool.plain_json import Readers, Unreadable, decode
 
 _LOG = logging.getLogger("docmill.serving")
 _MOST = 4
-"""Processes by default: each takes the memory of an open store and its model, and the server itself, which reads the
-requests and writes the answers, takes a tenth of the CPU of a search."""
+"""The default number of processes. Each takes the memory of an open store and its model. The server itself, which reads
+requests and writes answers, takes a tenth of the CPU time of a search."""
 _CROWD = 8
-"""Searches in a row that find another one under way before a process is started: a page asks a few at once, then none
-for long, and a process takes seconds of CPU to start."""
+"""A process is started once this many searches in a row have found another one running: a page asks a few questions at
+once, then none for long, and starting a process takes seconds of CPU."""
 _TOGETHER = 4
-"""Searches that a process takes at once from the line. Their questions are encoded in one batch, at .5 to .8 of the CPU
-of one after the other. More would save little, and all are answered when the last one is."""
+"""Searches that a process takes from the line at once. Their questions are encoded in one batch, which takes .5 to .8
+of the CPU time of single ones. More would save little, and they are all answered only when the last one is."""
 _IDLE_S = 60.0
-"""Seconds without a search after which a process is ended."""
+"""Seconds after which an idle process is ended."""
 _START_S = 120.0
-"""Seconds in which a process has loaded its indexes and its model, even on a busy machine."""
+"""Seconds in which a process must have loaded its indexes and its model, even on a busy machine."""
 _BOOT = (
     "import sys, json; sys.path[:] = json.loads(sys.argv[1]);"
     " from docmill.flows.serving.search_process import serve; serve(sys.argv[2:])"
@@ -52,13 +52,13 @@ _BOOT = (
 
 
 def default_processes() -> int:
-    """Return how many processes search beside a server by default: none where there is one processor."""
+    """Return how many processes search for a server by default: none if there is only one processor."""
     own = processors()
     return min(own, _MOST) if own > 1 else 0
 
 
 class _NotThere(Exception):
-    """No process can answer a search, for a reason that the search itself does not have."""
+    """No process can answer a search, for a reason other than the search itself."""
 
 
 _found = Readers().of(list[FoundHits])
@@ -69,7 +69,7 @@ _ERRORS: dict[str, type[Exception]] = {
 
 @dataclass(eq=False, slots=True)
 class _PendingSearch:
-    """A search in line: the store, the query, and its number of hits, mode and options."""
+    """A waiting search: the store, the query, and its number of hits, mode and options."""
 
     store: Store
     query: str
@@ -77,17 +77,17 @@ class _PendingSearch:
     answer: Future[list[Hit]] = field(default_factory=Future)
 
     def goes_with(self, other: "_PendingSearch") -> bool:
-        """Whether both can be asked as one."""
+        """Whether both can be answered in one batch."""
         return self.store is other.store and self.how == other.how
 
 
 def _warming(store: Store) -> _PendingSearch:
-    """Return a search that has a process load what it searches in."""
+    """Return a search that makes a process load the indexes of a store."""
     return _PendingSearch(store, "warm", (1, "hybrid", {}))
 
 
 class _SearchProcess:
-    """A process that searches, as the thread that asks it sees it, with the pipe to it."""
+    """A search process and the pipe to it, used by one thread of the server."""
 
     def __init__(self) -> None:
         from multiprocessing.connection import Pipe
@@ -99,18 +99,18 @@ class _SearchProcess:
                 pass_fds=[theirs.fileno()],
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
-                start_new_session=True,  # Ctrl-C goes to the server alone
+                start_new_session=True,  # so that Ctrl-C reaches only the server
                 env=os.environ | {"OPENBLAS_NUM_THREADS": "1"},
             )
         self.opened: set[int] = set()
         """The numbers of the stores that it has open."""
         self.chores: deque[_PendingSearch] = deque()
-        """What this process has to do before anything that is in line."""
+        """Searches that this process must do before those in the line."""
 
     def ask(self, request: bytes, within_s: float | None = None) -> list[FoundHits]:
-        """Return what the process answers to each query of a request.
+        """Return the process's answer to each query of a request.
 
-        Raises `EOFError` or `ConnectionError` if it has died, `Unreadable` if it answers something else, and
+        Raises `EOFError` or `ConnectionError` if it has died, `Unreadable` if its answer is malformed, and
         `TimeoutError` if it takes more than `within_s`.
         """
         self._pipe.send_bytes(request)
@@ -127,16 +127,16 @@ class _SearchProcess:
 
 
 class SearchPool:
-    """At most `most` processes that search in the open stores of a server; many threads may ask.
+    """Up to `most` processes that search in the open stores of a server; thread-safe.
 
-    Searches wait in one line. Each process has a thread here that takes them from it.
+    Searches wait in one line. For each process, a thread here takes them from the line.
     """
 
     def __init__(self, most: int) -> None:
         self._most = most
         self._changed = threading.Condition()
         self._line: deque[_PendingSearch] = deque()
-        self._started = 0  # processes, those included that are not ready
+        self._started = 0  # processes, including those that are not ready yet
         self._ready: list[_SearchProcess] = []
         self._under_way = self._crowded = 0
         self._numbers: WeakKeyDictionary[Store, int] = WeakKeyDictionary()
@@ -146,10 +146,10 @@ class SearchPool:
     def search(
         self, store: Store, query: str, k: int, mode: Mode, where: str | None, rewrite: Rewrite | None, **how: Any
     ) -> list[Hit]:
-        """Return what `Store.search` does.
+        """Do what `Store.search` does.
 
-        A search with a condition stays in this process, which bounds the statements of all clients together, and so
-        does one that waits for a language model.
+        A search with a condition stays in this process, which limits the SQL statements of all clients together. So
+        does a search that waits for a language model.
         """
         here = partial(store.search, query, k, mode, where, rewrite=rewrite, **how)
         if where is not None or rewrite is not None:
@@ -165,24 +165,24 @@ class SearchPool:
                 return here()
 
     def warm(self, store: Store) -> None:
-        """Have each process load a store before a client waits for it."""
+        """Let each process load a store before a client waits for it."""
         with self._changed:
             chores = [(process, _warming(store)) for process in self._ready]
             for process, chore in chores:
                 process.chores.append(chore)
             self._changed.notify_all()
         for _, chore in chores:
-            chore.answer.exception()  # it may lack its model, and still answer by keywords
+            chore.answer.exception()  # wait, but ignore errors: without its model, a store still answers by keywords
 
     def close(self) -> None:
-        """Have the processes end after what they do."""
+        """Let the processes finish their searches and end."""
         with self._changed:
             self._is_closed = True
             self._changed.notify_all()
 
     @contextmanager
     def _counted(self, store: Store) -> Iterator[bool]:
-        """Yield whether no other search is under way; start a process if others have been for some time."""
+        """Yield whether no other search is running; start a process if there have been others for some time."""
         with self._changed:
             self._under_way += 1
             is_alone = self._under_way == 1
@@ -198,7 +198,7 @@ class SearchPool:
                 self._under_way -= 1
 
     def _line_up(self, waiting: _PendingSearch) -> bool:
-        """Put a search into the line, if there is a process to take it."""
+        """Put a search into the line, and return whether there is a process to take it."""
         with self._changed:
             if self._ready:
                 self._line.append(waiting)
@@ -206,7 +206,7 @@ class SearchPool:
             return bool(self._ready)
 
     def _run(self, wanted: "ref[Store]") -> None:
-        """Start a process, and ask it until it is long idle; the kernel ends it with this thread."""
+        """Start a process, and use it until it has been idle for long; the kernel ends it together with this thread."""
         try:
             process = _SearchProcess()
         except OSError as error:
@@ -225,12 +225,12 @@ class SearchPool:
             self._leave(process)
 
     def _give_up(self, error: Exception) -> None:
-        """Start no more processes: the next one would not start either."""
+        """Start no more processes, because the next one would not start either."""
         _LOG.warning("all searches are done in the server, as no process for them starts: %r", error)
         self._most = 0
 
     def _leave(self, process: _SearchProcess) -> None:
-        """Forget a process; if it was the last one, whoever is in line searches in the server."""
+        """Forget a process; if it was the last one, searches in the line are done in the server."""
         with self._changed:
             self._started -= 1
             left = [*process.chores]
@@ -243,14 +243,14 @@ class SearchPool:
             waiting.answer.set_exception(_NotThere("its process has ended"))
 
     def _serve_line(self, process: _SearchProcess) -> None:
-        """Ask a process what is in line; raise `EOFError` or `ConnectionError` if it dies."""
+        """Pass searches from the line to a process; raise `EOFError` or `ConnectionError` if it dies."""
         with self._changed:
             self._ready.append(process)
         while together := self._taken(process):
             self._answer(process, together)
 
     def _answer(self, process: _SearchProcess, together: list[_PendingSearch]) -> None:
-        """Ask a process, and tell those who wait."""
+        """Ask a process, and pass its answers to the waiting threads."""
         waiting = [one.answer for one in together]
         answers = [FoundHits([], _NotThere.__name__, "its process has died")] * len(together)
         try:
@@ -258,7 +258,7 @@ class SearchPool:
         except _NotThere as why:
             answers = [FoundHits([], _NotThere.__name__, str(why))] * len(together)
         finally:
-            together.clear()  # before anybody is told, who may have closed the store
+            together.clear()  # drop references to the store before others get the answer, because they may close it
             for one, answer in zip(waiting, answers, strict=True):
                 if answer.error:
                     one.set_exception(_ERRORS.get(answer.error, RuntimeError)(answer.message))
@@ -266,7 +266,7 @@ class SearchPool:
                     one.set_result(answer.hits)
 
     def _taken(self, process: _SearchProcess) -> list[_PendingSearch]:
-        """Return the searches that a process does next, its share of what is in line; none if it is long idle."""
+        """Return the next searches for a process, its share of the line; none if it has been idle for long."""
         with self._changed:
             self._changed.wait_for(lambda: process.chores or self._line or self._is_closed, _IDLE_S)
             if process.chores:
@@ -278,7 +278,7 @@ class SearchPool:
             return together
 
     def _request(self, process: _SearchProcess, together: list[_PendingSearch]) -> bytes:
-        """Return searches as bytes, with the store if it is not open there, and the stores that are closed here."""
+        """Return searches as bytes, with the store if it is not open there yet, and stores to close there."""
         first = together[0]
         with self._changed:
             number = self._numbers.setdefault(first.store, next(self._next))

@@ -1,4 +1,4 @@
-"""Search process: the inside of a process that answers searches until its pipe closes."""
+"""Search process: the main loop of a process that answers searches until its pipe closes."""
 
 import gc
 import pickle
@@ -17,7 +17,7 @@ from docmill.storage.snapshots.read.store import Store
 from docmill.tasks.work.pool.plain_json import encode
 
 _NEW_OBJECTS = 10_000
-"""Objects that are made between two looks for cyclic garbage, as in the server: with 700, a search takes 8 % more."""
+"""New objects between two runs of the garbage collector, as in the server: with 700, a search takes 8 % longer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,9 +46,9 @@ def serve(arguments: list[str]) -> None:
 
 
 def _answers(request: bytes, stores: dict[int, Store]) -> list[FoundHits]:
-    """Return the hits of each query, or its error, after opening and closing stores as the parent does.
+    """Open and close stores as the parent does, then return the hits or the error of each query.
 
-    No store holds its snapshot here: the parent holds it while anybody asks.
+    Stores do not hold their snapshots here, because the parent holds them while anybody asks.
     """
     number, stored, closed, queries, *how = pickle.loads(request)
     for one in closed:
@@ -56,7 +56,7 @@ def _answers(request: bytes, stores: dict[int, Store]) -> list[FoundHits]:
     if stored is not None:
         stores[number] = Store(stored)
     found = _found(stores[number], queries, *how)
-    if found[0].error and len(queries) > 1:  # which of them is wrong
+    if found[0].error and len(queries) > 1:  # ask one by one to find out which query is wrong
         return [one for query in queries for one in _found(stores[number], [query], *how)]
     return found
 

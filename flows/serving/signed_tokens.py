@@ -1,4 +1,4 @@
-"""Signed tokens: JSON Web Tokens of a login service, checked by its keys, and the principals that they claim."""
+"""Signed tokens: check JSON Web Tokens of a login service with its keys, and return the principals that they claim."""
 
 import json
 import logging
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.types import PublicKeyTypes
 
 SKEW_S = 10
-"""Seconds by which the clocks of two machines may differ: so long after its end a token is still taken."""
-_LONGEST = 16_000  # characters of a token; with hundreds of groups it has some thousand
+"""Seconds by which the clocks of two machines may differ; a token is still accepted this long after it expires."""
+_LONGEST = 16_000  # characters of a token; even with hundreds of groups it has only some thousand
 _RSA = ("RS256", "RS384", "RS512", "PS256", "PS384", "PS512")
 _SECRET = ("HS256", "HS384", "HS512")
 _OF_CURVES = {"secp256r1": "ES256", "secp384r1": "ES384", "secp521r1": "ES512"}
@@ -29,9 +29,9 @@ Algorithm = Literal[
 
 
 class SignedTokenSettings(BaseModel):
-    """The table `[jwt]` of a token file. All of it but `also` must be stated: a login service signs tokens for others.
+    """The table `[jwt]` of a token file. All but `also` is required: a login service also signs tokens for others.
 
-    `principals` are claims, each with what its values are prefixed by, so that nobody is a group by being called so.
+    `principals` are claims, each with a prefix for its values, so that a person named like a group is not that group.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -46,7 +46,7 @@ class SignedTokenSettings(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class CheckingKey:
-    """A key, and which algorithms it may check: no token chooses another use of it."""
+    """A key, and the algorithms that it may be used with, so that a token cannot choose another one."""
 
     kid: str | None
     algorithms: frozenset[str]
@@ -55,15 +55,15 @@ class CheckingKey:
 
 @dataclass(frozen=True, slots=True)
 class SignedTokens:
-    """What checks signed tokens, by the keys of `keys_of`."""
+    """Checks signed tokens with the keys of `keys_of`."""
 
     settings: SignedTokenSettings
     keys: Sequence[CheckingKey]
 
     def principals_of(self, token: str) -> frozenset[str] | None:
-        """Return the principals that a token claims, or None if it is not to be taken.
+        """Return the principals that a token claims, or None if it is not accepted.
 
-        No claim gives `"*"`, which sees everything.
+        A claim of `"*"`, which sees everything, is ignored.
         """
         import jwt
 
@@ -74,7 +74,7 @@ class SignedTokens:
             claims = jwt.decode(
                 token,
                 key.material,
-                algorithms=[algorithm],  # one that the settings name and the key is for
+                algorithms=[algorithm],  # one that the settings name and that fits the key
                 issuer=self.settings.issuer,
                 audience=self.settings.audience,
                 leeway=SKEW_S,
@@ -87,7 +87,7 @@ class SignedTokens:
             return None
 
     def _key(self, header: Mapping[str, Any]) -> tuple[CheckingKey, str]:
-        """Return the key that a token names and its algorithm; raise `ValueError` if it may not be used so."""
+        """Return the key that a token names and its algorithm; raise `ValueError` if they do not fit together."""
         algorithm, kid = header.get("alg"), header.get("kid")
         named = [key for key in self.keys if None in (kid, key.kid) or kid == key.kid]
         found = [key for key in named if algorithm in key.algorithms]
@@ -114,7 +114,7 @@ def _claim(claims: Mapping[str, Any], name: str) -> Any:
 
 
 def settings_of(table: object) -> SignedTokenSettings:
-    """Return a table `[jwt]`, checked; raise `ConfigError` if it is wrong, or PyJWT is not installed."""
+    """Return the settings in a table `[jwt]`; raise `ConfigError` if it is wrong, or PyJWT is not installed."""
     try:
         settings = SignedTokenSettings.model_validate(table)
         check_principals(settings.also)
@@ -132,7 +132,7 @@ def keys_of(path: Path, settings: SignedTokenSettings) -> list[CheckingKey]:
     """Return the keys of a file for the algorithms of the settings.
 
     Raises:
-        docmill.errors.ConfigError: The file cannot be read, or a key is private, too short or of another kind.
+        docmill.errors.ConfigError: The file cannot be read, or a key is private, too short or of the wrong kind.
     """
     found = [*_usable(_keys(path, settings), settings.algorithms)]
     if not found:
@@ -180,7 +180,7 @@ def _algorithms(key: Any) -> Sequence[str]:
 
 
 def _of_set(path: Path, data: bytes) -> Iterator[CheckingKey]:
-    """Yield the keys of a JWK set; those for encryption, and of types that are not known, are passed over."""
+    """Yield the keys of a JWK set; keys for encryption and keys of unknown types are skipped."""
     import jwt
 
     try:
@@ -200,7 +200,7 @@ def _of_set(path: Path, data: bytes) -> Iterator[CheckingKey]:
 
 
 def _usable(keys: Iterator[CheckingKey], algorithms: Sequence[str]) -> Iterator[CheckingKey]:
-    """Yield the keys for the algorithms of the settings; raise ConfigError for one that is too short."""
+    """Yield the keys for the algorithms of the settings; raise `ConfigError` for a key that is too short."""
     from jwt.algorithms import get_default_algorithms
 
     for key in keys:

@@ -1,1 +1,1 @@
-"""The page of `docmill serve`: its files, which a browser runs without a build step and without the network."""
+"""The page of `docmill serve`: its files, which browsers run without a build step or access to the internet."""

@@ -1,6 +1,6 @@
-"""Add documents: what `--allow-ingest` allows on the page: add files, a folder or an address, and see the run.
+"""Add documents: with `--allow-ingest`, people can add files, a folder or an address on the page, and follow the run.
 
-Files arrive in pieces, and go into the one folder that the settings name.
+Files arrive in pieces, and go into the folder that the settings name.
 """
 
 import os
@@ -29,18 +29,18 @@ from docmill.tasks.sources.discover import open_source
 from docmill.tasks.sources.source import is_sidecar
 
 _MOST_OPEN = 16
-"""Files that are received at once. The page sends one after another, so these are as many people."""
-_IDLE_S = 120.0  # since the last piece: whoever sends the rest after a pause begins anew
-_LONGEST = 200  # bytes of a name: file systems take 255, and the name of the draft is longer by 30
+"""Files that are received at once. The page sends one file after another, so this many people can send at once."""
+_IDLE_S = 120.0  # after this time without a piece, an upload is dropped and must begin again
+_LONGEST = 200  # bytes of a name: file systems take 255, and the name of the draft is 30 bytes longer
 _DRAFT = ".docmill-upload-"
-"""What begins the names of files that are not whole: like all that begin with a dot, no run reads them."""
+"""The prefix of incomplete files; runs do not read files whose names begin with a dot."""
 _FORBIDDEN = frozenset('/\\:*?"<>|')
-"""Characters that lead elsewhere, or that some file system does not take: a folder may be copied to another one."""
+"""Characters that could lead to another folder, or that some file systems do not allow, as folders may be copied."""
 
 
 @dataclass(slots=True)
 class Upload:
-    """A file that is being received: its name, its size in bytes, and how many of them are there."""
+    """A file that is being received: its name, its size in bytes, and how many bytes have arrived."""
 
     name: str
     size: int
@@ -50,7 +50,7 @@ class Upload:
 
 
 class Uploads:
-    """The files on their way into a folder; many threads may send."""
+    """The files that are being received into a folder; thread-safe."""
 
     def __init__(self, folder: Path, most_bytes: int) -> None:
         self.folder = folder
@@ -59,9 +59,9 @@ class Uploads:
         self._lock = threading.Lock()
 
     def begin(self, name: str, size: int) -> str:
-        """Return the id of a new upload; a file of this name is replaced once the new one is whole.
+        """Return the id of a new upload; an existing file of this name is replaced once the new one is complete.
 
-        Raises `QueryError` for a name that the folder must not have, a file that is too large, or too many at once.
+        Raises `QueryError` for a forbidden name, a file that is too large, or too many uploads at once.
         """
         check_name(name)
         if not 0 < size <= self.most_bytes:
@@ -77,7 +77,7 @@ class Uploads:
         return key
 
     def add(self, key: str, offset: int, piece: bytes) -> Upload:
-        """Add a piece at an offset, the end of those before it; the last one puts the file into its place.
+        """Add a piece at an offset, which must be the end of the piece before; the last piece completes the file.
 
         Raises `QueryError` for an upload that is not open, or a piece that does not fit, and `StoreError` if the folder
         cannot be written.
@@ -100,14 +100,14 @@ class Uploads:
         with explain_full_disk(self.folder):
             flags = (
                 os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW
-            )  # not through a link that somebody has put there
+            )  # does not follow a symbolic link that somebody may have put there
             with os.fdopen(os.open(found.draft, flags, 0o666), "ab") as file:
                 file.write(piece)
             if found.received == found.size:
                 found.draft.replace(self.folder / found.name)
 
     def close(self) -> None:
-        """Remove what is not whole."""
+        """Remove incomplete files."""
         with self._lock:
             for key in [*self._open]:
                 self._forget(key)
@@ -123,7 +123,7 @@ class Uploads:
 
 
 def check_name(name: str) -> None:
-    """Raise `QueryError` for a name that is a path, is hidden, looks like another one, or describes other files."""
+    """Raise `QueryError` for a name that is a path, hidden, deceptive, or that of a file describing others."""
     for is_wrong, why in _WRONG:
         if is_wrong(name):
             raise QueryError(f"the name {name[:_LONGEST]!r} is refused: {why}; rename the file")
@@ -140,7 +140,7 @@ _WRONG: tuple[tuple[Callable[[str], bool], str], ...] = (
         "such a file describes others, and may say who sees them",
     ),
 )
-"""What a name must not be, and why, in the order in which it is looked at."""
+"""The checks that a name must not meet, each with its reason, in order."""
 
 
 def _is_unseen(character: str) -> bool:
@@ -148,9 +148,9 @@ def _is_unseen(character: str) -> bool:
 
 
 def upload_folder(uploads: str, sources: Sequence[str]) -> Path | None:
-    """Return the folder for uploads, made if it is not there, or None if the settings name none.
+    """Return the folder for uploads, creating it if necessary, or None if the settings name none.
 
-    Raises `ConfigError` if it is in no folder of `sources`: runs would not read it.
+    Raises `ConfigError` if it is not in a folder of `sources`, because runs would not read it.
     """
     if not uploads:
         return None
@@ -167,7 +167,7 @@ def _folders(sources: Sequence[str]) -> list[Path]:
     return [one.folder.resolve() for one in opened if one.folder is not None]
 
 
-_MOST_TOLD = 20  # problems of a run that the page shows; `docmill rejects` and Health have all
+_MOST_TOLD = 20  # problems of a run that the page shows; `docmill rejects` and Health show all
 
 
 class NewFile(BaseModel):
@@ -180,7 +180,7 @@ class NewFile(BaseModel):
 
 
 class NewRun(BaseModel):
-    """A run over the sources of the settings, or over one other source, which a person names."""
+    """A run over the sources of the settings, or over one source that a person names."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -188,10 +188,10 @@ class NewRun(BaseModel):
 
 
 class Adding:
-    """The files on their way, and one run at a time, in a thread of its own."""
+    """Uploads, and one run at a time, in its own thread."""
 
     def __init__(self, settings: Settings, stores: OpenStores) -> None:
-        """Raise `ConfigError` if the settings name no source, or a folder for uploads that no source has."""
+        """Raise `ConfigError` if the settings name no source, or if the folder for uploads is in no source."""
         self._settings = settings
         self._sources = sources_of(settings, ())
         self._stores = stores
@@ -201,7 +201,7 @@ class Adding:
         self._lock = threading.Lock()
 
     def told(self) -> dict[str, Any] | None:
-        """Return what whoever asks may add, for the page; None if nothing."""
+        """Return what the current asker may add, for the page; None if nothing."""
         if self._stores.principals != SEES_ALL:
             return None
         return {"files": self.uploads is not None, "most_bytes": self.uploads.most_bytes if self.uploads else 0}
@@ -216,7 +216,7 @@ class Adding:
         return router
 
     def begin(self, asked: NewFile) -> Response:
-        """Begin a file; its pieces follow."""
+        """Begin an upload; its pieces follow."""
         return as_json({"upload": self._own_uploads().begin(asked.name, asked.size)})
 
     def add(
@@ -225,12 +225,12 @@ class Adding:
         piece: Annotated[bytes, Body(media_type="application/octet-stream")],
         offset: Annotated[int, Query(ge=0)],
     ) -> Response:
-        """Take a piece of a file."""
+        """Receive a piece of a file."""
         found = self._own_uploads().add(key, offset, piece)
         return as_json({"name": found.name, "received": found.received, "size": found.size})
 
     def run(self, asked: NewRun) -> Response:
-        """Begin a run; `progress` tells of it."""
+        """Start a run; `progress` reports on it."""
         self._check()
         with self._lock:
             if self._state["running"]:
@@ -242,12 +242,12 @@ class Adding:
         return as_json({"number": number})
 
     def progress(self) -> Response:
-        """Tell what the last run does or has done."""
+        """Report what the last run is doing or has done."""
         self._check()
         return as_json(self._state)
 
     def close(self) -> None:
-        """Remove files that are not whole."""
+        """Remove incomplete files."""
         if self.uploads is not None:
             self.uploads.close()
 

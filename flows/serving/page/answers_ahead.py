@@ -1,7 +1,7 @@
-"""Answers ahead: what the page asks about a snapshot, answered before a person waits for it.
+"""Answers ahead: prepare answers to the page's questions about a snapshot before a person waits for them.
 
-Answers are kept for those who ask the same about the snapshot again; those about the newest one also in the cache of
-its store, for a server that starts again.
+Answers are cached in memory. Those about the newest snapshot are also kept in the cache folder of its store, for when
+the server restarts.
 """
 
 import math
@@ -45,7 +45,7 @@ def read_answer(served: ServedStore, asked: str) -> bytes | None:
 def keep_answer(served: ServedStore, asked: str, answer: bytes) -> None:
     """Keep an answer if it is about the newest snapshot, and remove those about others.
 
-    A store that cannot be written to keeps none.
+    Nothing is kept in a read-only store.
     """
     if served.store.snapshot.number != snapshots.numbers(served.store.root)[-1]:
         return
@@ -61,7 +61,7 @@ def keep_answer(served: ServedStore, asked: str, answer: bytes) -> None:
 
 
 def _path(served: ServedStore, asked: str) -> Path:
-    """Return the file of an answer; a store that was made again, or another docmill, has other ones."""
+    """Return the file of an answer; it differs for a recreated store, or another version of docmill."""
     snapshot = served.store.snapshot
     own = "\n".join((served.name, snapshot.created, version("docmill"), schema_key(), asked))
     name = sha256(own.encode()).hexdigest()[:32]
@@ -69,12 +69,12 @@ def _path(served: ServedStore, asked: str) -> Path:
 
 
 _KEPT_S = 60.0
-"""Seconds that an answer is kept. A snapshot does not change, but the time does, and evaluations join it later."""
-_MOST_BYTES = 30_000_000  # of all of them: some hundred pictures
+"""Seconds that an answer is kept. A snapshot does not change, but ages do, and evaluations may be added to it."""
+_MOST_BYTES = 30_000_000  # of all answers: some hundred pictures
 
 
 class KeptAnswers:
-    """Answers by what was asked; many threads may ask. Two that ask the same at once wait for one answer."""
+    """A cache of answers by question; thread-safe. If the same question is asked twice at once, it is answered once."""
 
     def __init__(self) -> None:
         self._kept: OrderedDict[Hashable, tuple[float, Response]] = OrderedDict()
@@ -82,7 +82,7 @@ class KeptAnswers:
         self._lock = threading.Lock()
 
     def get(self, key: Hashable, answer: Callable[[], Response], kept_s: float = _KEPT_S) -> Response:
-        """Return the kept answer, or else what `answer` returns, which is then kept for some seconds."""
+        """Return the cached answer, or else call `answer` and cache its result for `kept_s` seconds."""
         while True:
             with self._lock:
                 until, kept = self._kept.get(key, (0.0, None))
@@ -93,7 +93,7 @@ class KeptAnswers:
                 own = awaited or self._under_way.setdefault(key, Future())
             if not awaited:
                 return self._answered(key, answer, kept_s, own)
-            with suppress(Abandoned):  # whoever asked first has left: ask anew
+            with suppress(Abandoned):  # the first asker has disconnected, so ask again
                 return own.result()
 
     def _answered(
@@ -115,7 +115,7 @@ class KeptAnswers:
             del self._under_way[key]
 
     def _keep(self, key: Hashable, answer: Response, until: float) -> None:
-        """Keep an answer; those that nobody has asked for longest go if all take too much memory."""
+        """Cache an answer; drop the least recently used ones if all of them take too much memory."""
         with self._lock:
             self._kept[key] = (until, answer)
             self._kept.move_to_end(key)
@@ -124,28 +124,29 @@ class KeptAnswers:
 
 
 _OPEN_S = 15.0
-"""Seconds since the last sign of an open page, which gives one every 5 s. Without one, later snapshots wait for a page:
-the answers take 2 s of CPU at 100,000 chunks, and a watched folder may have a new snapshot every few seconds."""
+"""A page counts as open for this many seconds after its last request, of which it sends one every 5 s. If no page is
+open, nothing is prepared for later snapshots: it takes 2 s of CPU for 100,000 chunks, and a watched folder may have a
+new snapshot every few seconds."""
 _SETTLE_S = 2.0
-"""Seconds since a snapshot was taken up, or a first view opened, until the rest is answered ahead: such a page needs
-the processors."""
+"""Seconds after switching to a snapshot, or opening a first view, before the rest is prepared, because at first the
+page itself needs the processors."""
 _FACETS = "facets and keys"
-"""What the first view of a page asks. It is answered while the browser starts, 0.25 s of CPU at 100,000 chunks."""
+"""The question of a page's first view. It is answered while the browser starts: 0.25 s of CPU for 100,000 chunks."""
 _DAY_S = 86_400
-_FEW = 20_000  # chunks; over these the page asks for duplicates only when a person wants them (`MANY` in health.js)
+_FEW = 20_000  # with more chunks, the page asks for duplicates only on request (`MANY` in health.js)
 _ROWS, _CHARACTERS = 100_000, 5_000_000  # as in ask.js
 _CHUNK = (
     "chunk_id", "uri", "ordinal", "start_char", "end_char", "content_type", "strategy", "tokens", "page", "context",
 )  # fmt: skip
 """The columns that a list of chunks shows besides the text."""
 _READY_S = 45.0
-"""Seconds after which the process for statements is used again while a page is open. It ends 60 s after its last
-statement, and starting another takes 0.7 s of CPU, for which a person would wait who presses a bar."""
+"""While a page is open, the statement process is used at least this often, in seconds. It ends 60 s after its last
+statement, and a person who clicks on a bar would have to wait for a new one, which takes 0.7 s of CPU."""
 _READY = "SELECT 1"
 
 
 class AnswersAhead:
-    """The rows of statements about the served snapshots, kept for who asks again; many threads may ask."""
+    """The rows of statements about the served snapshots, cached and prepared ahead; thread-safe."""
 
     def __init__(self, stores: OpenStores, settle_s: float = _SETTLE_S) -> None:
         self._stores = stores
@@ -157,11 +158,11 @@ class AnswersAhead:
         self._closed = False
 
     def note_page(self) -> None:
-        """Note that a page is open."""
+        """Record that a page is open."""
         self._seen = time.monotonic()
 
     def close(self) -> None:
-        """Answer no further statement ahead."""
+        """Stop preparing answers."""
         self._closed = True
 
     def rows(self, served: ServedStore, asked: RowsQuestion, **kept: float) -> Response:
@@ -170,7 +171,7 @@ class AnswersAhead:
         return self._kept.get(key, lambda: _found(served, asked), **kept)
 
     def facets(self, served: ServedStore) -> Response:
-        """Return how many chunks of a snapshot each value of a facet has, as the first view of a page asks."""
+        """Return how many chunks of a snapshot each value of a facet has, for the first view of a page."""
         self._viewed = time.monotonic()
         return self._counted(served)
 
@@ -178,19 +179,19 @@ class AnswersAhead:
         return self._kept.get((*identity(served), _FACETS), lambda: _facets(served), **kept)
 
     def begin(self) -> None:
-        """Answer what the first view asks."""
+        """Prepare the answer for the first view."""
         if self._stores.principals != SEES_ALL:
             return
-        with suppress(DocmillError, OSError):  # whoever asks is told
+        with suppress(DocmillError, OSError):  # whoever asks gets the error
             self._keep_facets(self._stores.get())
 
     def look(self) -> None:
-        """Answer ahead about the first snapshot of each store, and about later ones while a page is open.
+        """Prepare answers about the first snapshot of each store, and about later ones while a page is open.
 
-        Where clients have different rights, nobody's question is known before it is asked.
+        If clients have different rights, nothing is prepared, because it is unknown who will ask.
         """
         for name in self._stores.names if self._stores.principals == SEES_ALL else ():
-            with suppress(DocmillError, OSError):  # whoever asks is told
+            with suppress(DocmillError, OSError):  # whoever asks gets the error
                 served = self._stores.get(name)
                 if self._done.get(name) != identity(served):
                     self._prepare(served)
@@ -202,7 +203,7 @@ class AnswersAhead:
         return time.monotonic() - self._seen < _OPEN_S
 
     def _prepare(self, served: ServedStore) -> None:
-        """Answer what the first view asks at once, and the rest after a while without a first view."""
+        """Prepare the answer for the first view immediately, and the rest after a while without a first view."""
         if served.name in self._done and not self._is_open():
             return
         seen, since = self._since.get(served.name, ((), 0.0))
@@ -219,7 +220,7 @@ class AnswersAhead:
             if self._closed:
                 return
             if time.monotonic() - self._viewed < self._settle_s:
-                del self._done[served.name]  # a page was opened meanwhile: the rest waits, and what is kept stays
+                del self._done[served.name]  # a page was opened meanwhile, so the rest waits; cached answers stay
                 return
             self._keep(served, statement)
 
@@ -233,14 +234,14 @@ class AnswersAhead:
 
 
 def _facets(served: ServedStore) -> Response:
-    """Return the facets that an earlier server has kept, or new ones."""
+    """Return the facets that an earlier server kept, or count them."""
     if kept := read_answer(served, _FACETS):
         return ready_json(kept)
     return as_json(facet_rows(served, AskedFacets()))
 
 
 def _found(served: ServedStore, asked: RowsQuestion) -> Response:
-    """Return the rows of a statement: those that an earlier server has kept, or those that it has now."""
+    """Return the rows of a statement that an earlier server kept, or run the statement."""
     if kept := read_answer(served, _spelled(served, asked)):
         return ready_json(kept)
     found = answers.sql(served, asked.query, asked.max_rows, asked.seconds, asked.max_characters)
@@ -248,7 +249,7 @@ def _found(served: ServedStore, asked: RowsQuestion) -> Response:
 
 
 def _chunks(served: ServedStore, rows: Sequence[Mapping[str, Any]], most: int) -> list[dict[str, Any]]:
-    """Return the chunks that rows name by their `chunk_id`, with the first `most` characters of their texts."""
+    """Return the chunks that rows name by `chunk_id`, with the first `most` characters of their texts."""
     ids = [str(row.get("chunk_id")) for row in rows]
     held = served.store.chunks(ids)
     shown = [(held[key], {name: getattr(held[key], name) for name in _CHUNK}) for key in ids if key in held]
@@ -256,7 +257,7 @@ def _chunks(served: ServedStore, rows: Sequence[Mapping[str, Any]], most: int) -
 
 
 def _spelled(served: ServedStore, asked: RowsQuestion) -> str:
-    """Return a question with what its answer depends on besides the snapshot."""
+    """Return a question as text, with everything that its answer depends on besides the snapshot."""
     root = served.store.root
     besides = [state(root) for name, state in _BESIDES.items() if name in asked.query]
     return f"{asked.max_rows} {asked.max_characters} {asked.texts} {besides} {asked.query}"
@@ -272,27 +273,27 @@ _BESIDES: Mapping[str, Callable[[Path], object]] = {
     "asked_questions": _evaluations,
     "snapshots": snapshots.numbers,  # a vacuum removes some
 }
-"""What views depend on besides the snapshot, by the name of the view."""
+"""What a view depends on besides the snapshot, by the name of the view."""
 
 
 def _asked(chunks: int) -> Iterator[str]:
-    """Yield the statements that the page asks of each snapshot, in the order in which a person comes to them."""
+    """Yield the statements that the page runs on each snapshot, in the order in which people usually see them."""
     for name, statement in {**questions("LISTS"), **questions()}.items():
         if name != "duplicates" or chunks <= _FEW:
             yield statement
 
 
 def identity(served: ServedStore) -> tuple[object, ...]:
-    """Return what tells a snapshot from all others: a store that is made again counts from 1 again.
+    """Return a key that distinguishes a snapshot from all others, even if a recreated store counts from 1 again.
 
-    What some principals see of it has a folder of its own.
+    The part of it that some principals see differs by its folder.
     """
     snapshot = served.store.snapshot
     return served.name, snapshot.number, snapshot.created, served.store.root
 
 
 MOST_HITS = 100
-"""Hits of a question whose values are counted: every question ranks all chunks, and later hits answer nothing."""
+"""Hits of a question whose values are counted. Every question ranks all chunks, and later hits do not answer it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -305,7 +306,7 @@ class AskedFacets:
 
 
 def facet_rows(served: ServedStore, asked: AskedFacets) -> dict[str, Any]:
-    """Return the counts, the types of the keys of [metadata], and of how many hits they are; None for all chunks."""
+    """Return the counts, the types of the keys of [metadata], and the number of hits counted; None for all chunks."""
     among = _among(served, asked)
     rows = facet_counts(served.store.stored, among)
     hits = len(among) if asked.query and among is not None else None

@@ -1,4 +1,4 @@
-"""Map columns: the map of a snapshot as the page takes it, in columns, which are a fifth of the bytes of rows."""
+"""Map columns: the map of a snapshot for the page, in columns, which take a fifth of the bytes of rows."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
@@ -21,8 +21,8 @@ from docmill.storage.timestamps import STATED
 
 _IDS = pa.schema([CHUNKS.field("chunk_id")])
 _GRID = 65_535
-"""Steps of a coordinate as it is sent: a point moves by less than a pixel of any screen."""
-_MOST_SNAPSHOTS = 12  # earlier ones that tell how long a chunk has stood; more have no colours of their own
+"""The resolution of coordinates as they are sent; rounding moves a point by less than a pixel on any screen."""
+_MOST_SNAPSHOTS = 12  # earlier snapshots that show how long a chunk has existed; more would not get distinct colours
 
 
 def map_columns(store: Store, made: ChunkMap) -> dict[str, Any]:
@@ -48,13 +48,13 @@ def map_columns(store: Store, made: ChunkMap) -> dict[str, Any]:
 
 
 def _named(column: pa.ChunkedArray) -> dict[str, list[Any]]:
-    """Return the values of a column once, and the number of the value of each row."""
+    """Return the distinct values of a column, and the number of each row's value."""
     coded = column.combine_chunks().dictionary_encode()
     return {"names": coded.dictionary.to_pylist(), "of": coded.indices.to_pylist()}
 
 
 def _twice(keys: pa.ChunkedArray) -> list[int]:
-    """Return for each chunk 1 if another one has its vector, else 0."""
+    """Return for each chunk 1 if another chunk has the same vector, else 0."""
     numbers = keys.combine_chunks().dictionary_encode().indices.to_numpy()
     several: list[int] = (np.bincount(numbers)[numbers] > 1).astype(int).tolist()
     return several
@@ -62,17 +62,17 @@ def _twice(keys: pa.ChunkedArray) -> list[int]:
 
 @dataclass(frozen=True, slots=True)
 class _Gap:
-    """What is missing at a document, or beside it: how it is named among the colours, and why."""
+    """Something missing in a document or next to it: its name in the legend of colours, and why."""
 
     kind: str
     why: str
 
 
 def gaps(store: Store, uris: list[str]) -> list[dict[str, str] | None]:
-    """Return for each document what is missing at it or beside it, or None.
+    """Return for each document what is missing in it or next to it, or None.
 
-    A rejected file has no chunk that a map could show. So the documents that are before and after it in its folder,
-    in the order of their names, stand for it: they are about the same things, as far as a name tells.
+    A rejected file has no chunk that the map could show. So it is shown at the documents before and after it in its
+    folder, in the order of names, which are probably about similar subjects.
     """
     rejects = {row["uri"]: row for row in read_table(store.stored, "rejects", ["uri", "reason", "message"]).to_pylist()}
     found = {uri: _Gap("beside a rejected file", f"{other}: {why}") for uri, other, why in _beside(uris, rejects)}
@@ -102,7 +102,7 @@ def _by_folder(uri: str) -> tuple[str, str]:
 
 
 def _days(store: Store, uris: list[str]) -> list[str]:
-    """Return the day of each document: that which it states, or that on which its file was last changed."""
+    """Return the day of each document: the one that it states, or else when its file was last changed."""
     rows = read_table(store.stored, "documents", ["uri", *STATED, *STATED.values(), "mtime_ns"]).to_pylist()
     days = {row["uri"]: (row["modified_at"] or row["created_at"] or _changed(row["mtime_ns"])).date() for row in rows}
     return [days[uri].isoformat() for uri in uris]
@@ -113,10 +113,10 @@ def _changed(mtime_ns: int) -> datetime:
 
 
 def _since(store: Store, ids: pa.ChunkedArray) -> list[int]:
-    """Return for each chunk the oldest kept snapshot since which it has stood without a gap."""
+    """Return for each chunk the oldest kept snapshot since which it has existed without a gap."""
     since = np.full(len(ids), store.snapshot.number)
     standing = np.ones(len(ids), bool)
-    with suppress(StoreError):  # a vacuum takes it meanwhile, or a mirror lacks its files: it tells no age
+    with suppress(StoreError):  # if a vacuum removes it meanwhile, or a mirror lacks its files, older ones are unknown
         for earlier in _earlier(store):
             chunks = [read_stored_file(store.root, piece, ["chunk_id"]) for piece in earlier.tables["chunks"]]
             held = pa.concat_tables([_IDS.empty_table(), *chunks]).column("chunk_id").combine_chunks()

@@ -1,4 +1,4 @@
-"""Originals: pages of the files that documents were read from, drawn in a worker process and kept by content."""
+"""Originals: render pages of the original files in a worker process, and cache the pictures by content."""
 
 import json
 import threading
@@ -18,22 +18,22 @@ from docmill.tasks.work.document.original_page import PagePicture, PageRequest, 
 from docmill.tasks.work.pool.limits import Limits
 from docmill.tasks.work.pool.pool import shared_pool
 
-_TIMEOUT_S = 20.0  # for one page: a person waits; plans with a million lines take some seconds
-_WORKERS = 2  # two people may turn pages at once
-_MOST_BYTES = 50_000_000  # of kept pictures: some 300 pages of text
-_MOST_REFUSED = 1000  # pages that were refused, in memory
+_TIMEOUT_S = 20.0  # for one page, because a person waits; drawings with a million lines take some seconds
+_WORKERS = 2  # two people may turn pages at the same time
+_MOST_BYTES = 50_000_000  # of cached pictures: some 300 pages of text
+_MOST_REFUSED = 1000  # refused pages that are remembered
 _PAGED = ("pdf",)
-"""Formats whose pages can be drawn."""
+"""Formats whose pages can be rendered."""
 _ENDED = {
     "timeout": "drawing it takes more than {seconds:g} seconds",
     "memory": "drawing it needs more than {memory} MB",
     "crashed": "it ends the process that draws it",
 }
-"""Why a worker process was ended: the page is the reason, and the next try would take as long."""
+"""Reasons why a worker process was ended. The page caused it, so another try would end the same way."""
 
 
 class Originals:
-    """The pictures of pages; many threads may ask."""
+    """The pictures of pages; thread-safe."""
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
@@ -43,7 +43,7 @@ class Originals:
         self._lock = threading.Lock()
 
     def page(self, store: Store, row: DocumentRow, number: int) -> PagePicture:
-        """Return the picture of a page, counted from 1; raise Rejected with the reason if it cannot be had."""
+        """Return the picture of a page, counted from 1; raise `Rejected` with the reason if there is none."""
         if row.format not in _PAGED:
             raise Rejected("unsupported", f"the format {row.format} has no pages to draw")
         key = (row.content_hash, number)
@@ -77,7 +77,7 @@ class Originals:
         return drawn
 
     def _refusal(self, key: tuple[str, int], why: Rejected) -> Rejected:
-        """Return the reason in words for a person; a page that ended its worker is not drawn again."""
+        """Return the reason in plain words; remember a page that ended its worker, so that it is not tried again."""
         if why.reason not in _ENDED:
             return why
         limits = self._limits
@@ -90,18 +90,18 @@ class Originals:
 
 
 def as_answer(drawn: PagePicture) -> dict[str, Any]:
-    """Return a picture as the page takes it: the PNG file in base64."""
+    """Return a picture for the page: the PNG file in base64."""
     return {**asdict(drawn), "png": b64encode(drawn.png).decode()}
 
 
 def refusal(row: DocumentRow, number: int, why: Rejected) -> dict[str, Any]:
-    """Return why a page cannot be shown, and how many pages the document has if its parser counted them."""
+    """Return why a page cannot be shown, and how many pages the document has, if its parser counted them."""
     pages = json.loads(row.metadata or "{}").get("pages")
     return {"reason": why.reason, "message": why.message, "number": number, "pages": pages}
 
 
 def places(document: Document) -> list[tuple[float, ...]]:
-    """Return where the elements of a document are: start, end, page, and the box in points from the top left."""
+    """Return the places of a document's elements: start, end, page, and box in points from the top left."""
     return [
         (one.start_char, one.end_char, one.page, *one.box)
         for one in document.elements

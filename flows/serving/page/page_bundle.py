@@ -1,7 +1,7 @@
-"""Page bundle: the scripts of the page as one file.
+"""Page bundle: join the scripts of the page into one file.
 
-A page that is opened from disk may not load modules, and one that is served would ask for two dozen of them, each layer
-after the one that imports it, before it can draw anything.
+A page that is opened from disk may not load modules. A served page would request two dozen of them, layer by layer,
+before it could draw anything.
 """
 
 import json
@@ -13,7 +13,7 @@ from pathlib import Path
 FOLDER = Path(__file__).parent / "static"
 """The files of the page."""
 ENTRY = "main.js"
-"""The module that draws the page."""
+"""The module that starts the page."""
 _SCRIPT = '<script type="module" src="page/main.js"></script>'
 _IMPORT = re.compile(r'^import \{ ?(?P<names>[^}]*?) ?\} from "\./(?P<path>[\w./-]+)";$', re.MULTILINE)
 _EXPORT = re.compile(r"^export (?P<kind>const|class|function|async function) (?P<name>\w+)", re.MULTILINE)
@@ -28,25 +28,25 @@ _QUESTIONS = re.compile(r"^export const (?P<name>[A-Z]+) = (?P<json>\{.*?^\});",
 
 
 def questions(of: str = "QUESTIONS") -> dict[str, str]:
-    """Return the statements of `questions.js` by name: those of Health, or of the other list that it has."""
+    """Return the statements of `questions.js` by name: those of Health, or those of another list there."""
     text = (FOLDER / "questions.js").read_text("utf-8")
     found = {one["name"]: one["json"] for one in _QUESTIONS.finditer(text)}
     return {name: "\n".join(lines) for name, lines in json.loads(found[of]).items()}
 
 
 def index(script: str) -> str:
-    """Return the page's own HTML, with one script, at `script` below the page's files, in place of the modules."""
+    """Return the page's HTML with one script, at `script` below the page's files, instead of the modules."""
     page = (FOLDER / "index.html").read_text("utf-8")
     return page.replace(_SCRIPT, f'<script defer src="page/{script}"></script>')
 
 
 def bundle(folder: Path = FOLDER) -> str:
-    """Return one script that does what the modules of the page do: each is a function, called in order.
+    """Return one script equivalent to the modules of the page: each becomes a function, called in order.
 
-    If one of them fails, the page says so in place of "Loading".
+    If one of them fails, the page shows a message instead of "Loading".
 
     Raises:
-        ValueError: A module imports what another does not export, or in a way that this does not know.
+        ValueError: A module imports something that another does not export, or uses an unsupported form.
     """
     exports: dict[str, set[str]] = {}
     modules = "\n".join(_as_function(name, folder, exports) for name in _in_order(folder))
@@ -54,7 +54,7 @@ def bundle(folder: Path = FOLDER) -> str:
 
 
 def _in_order(folder: Path) -> Iterator[str]:
-    """Yield the modules that the page needs, each after those that it imports."""
+    """Yield the modules that the page needs, each after the modules that it imports."""
     graph: dict[str, set[str]] = {}
     waiting = [ENTRY]
     while waiting:

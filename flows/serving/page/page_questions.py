@@ -1,4 +1,4 @@
-"""Page questions: what the page sends, checked."""
+"""Page questions: check the requests of the page."""
 
 from typing import Annotated, Any
 
@@ -6,10 +6,10 @@ from fastapi import Query
 from pydantic import BaseModel, ConfigDict, Field
 
 MOST = 200_000
-"""Characters of an answer whose length nobody states."""
+"""The default limit of an answer in characters."""
 _MOST_OF_ALL = 5_000_000
-_LONGEST = 20_000  # characters of a statement, as at `/sql`
-_MOST_SHOWN = 2000  # characters of the text of each chunk in a list
+_LONGEST = 20_000  # characters of a statement, as for `/sql`
+_MOST_SHOWN = 2000  # characters of each chunk's text in a list
 
 Uri = Annotated[str, Query(max_length=4000)]
 Question = Annotated[str, Query(max_length=20_000)]
@@ -17,7 +17,7 @@ Where = Annotated[str, Query(max_length=_LONGEST)]
 
 
 class PageQuestion(BaseModel):
-    """A question about one snapshot of a store; without names, about the newest one of the first store."""
+    """A question about one snapshot of a store; the default is the newest snapshot of the first store."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -26,9 +26,9 @@ class PageQuestion(BaseModel):
 
 
 class TrialQuestion(PageQuestion):
-    """A document to split by a strategy, or, if that is "", by the settings of the server.
+    """A document to split with a strategy, or, if it is "", according to the settings of the server.
 
-    With a `query`, each chunk is compared with it.
+    If there is a `query`, each chunk is compared with it.
     """
 
     uri: str = Field(max_length=4000)
@@ -40,8 +40,8 @@ class TrialQuestion(PageQuestion):
 class RowsQuestion(PageQuestion):
     """One SELECT, with the limits of `/sql`.
 
-    With `texts`, the rows are ids of chunks, and the answer has these chunks with as many characters of their texts. A
-    statement that itself asks for texts reads those of all chunks, although it returns few of them.
+    With `texts`, the rows are ids of chunks, and the answer has these chunks with this many characters of their texts.
+    A statement that selected the texts itself would read those of all chunks, although it returns only a few.
     """
 
     query: str = Field(max_length=_LONGEST)

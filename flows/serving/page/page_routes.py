@@ -1,4 +1,4 @@
-"""Page routes: what the page asks that no other client needs. They may change with the page."""
+"""Page routes: paths that only the page uses. They may change together with the page."""
 
 import threading
 from collections.abc import Sequence
@@ -32,20 +32,20 @@ from docmill.storage.search.rank.candidates.search_options import Mode
 from docmill.storage.snapshots.history import snapshots
 from docmill.storage.snapshots.read.stored_documents import chunks_in, row_of
 
-_MOST_CHARACTERS = 5_000_000  # of an answer, as many as the API gives
+_MOST_CHARACTERS = 5_000_000  # the limit of an answer, as in the API
 _NEAR = 5
 _CHUNK = (
     "chunk_id", "ordinal", "start_char", "end_char", "content_type", "strategy", "tokens", "page", "line", "role",
     "depth", "note", "context", "headings", "parent_id", "children", "phrasings",
 )  # fmt: skip
-"""The columns of a chunk that the view of a document shows; its text is that of the document."""
+"""The columns of a chunk that the document view shows; its text is a part of the document's."""
 _MOST_KEPT = 4  # maps in memory, each some 10 MB at 100,000 chunks
 
 
 class PageRoutes:
-    """The paths of the page, over the stores in service; `settings` say how documents are read and split.
+    """The paths of the page over the served stores; `settings` say how documents are read and split.
 
-    `adding` is what people may add, if anything.
+    `adding` handles added documents, if people may add any.
     """
 
     def __init__(self, stores: OpenStores, settings: Settings, adding: Adding | None = None) -> None:
@@ -69,7 +69,7 @@ class PageRoutes:
         return router
 
     def newest(self, store: str | None = None, at: str | None = None) -> Response:
-        """Return what is in service. A page asks every few seconds, so this reads files of a snapshot only once."""
+        """Return the current snapshot. A page asks every few seconds, so this reads a snapshot's files only once."""
         self.ahead.note_page()
         served = asked_store(self._stores, store, at)
         snapshot = served.store.snapshot
@@ -81,7 +81,7 @@ class PageRoutes:
         return as_json({**served.head, "status": status, "stores": self._stores.names, "adding": may_add})
 
     def rows(self, asked: RowsQuestion) -> Response:
-        """Return the rows of a statement as `/sql` does; the pictures of a page ask the same of a snapshot again."""
+        """Return the rows of a statement as `/sql` does, from the cache if possible: charts repeat their statements."""
         return self.ahead.rows(asked_store(self._stores, asked.store, asked.at), asked)
 
     def facets(
@@ -92,39 +92,39 @@ class PageRoutes:
         store: str | None = None,
         at: str | None = None,
     ) -> Response:
-        """Return how many chunks each value of a facet has, of all or of the best hits of a question."""
+        """Return how many chunks each value of a facet has, among all chunks or the best hits of a question."""
         served, asked = asked_store(self._stores, store, at), AskedFacets(q, mode, where)
         return as_json(facet_rows(served, asked)) if q or where else self.ahead.facets(served)
 
     def near(self, chunk_id: str, store: str | None = None, at: str | None = None) -> Response:
-        """Return the chunks nearest to one, by the index of the vectors."""
+        """Return the chunks nearest to a chunk by vectors."""
         return as_json(answers.similar(asked_store(self._stores, store, at), chunk_id, _NEAR, None, MOST))
 
     def ignored(self, q: Question, store: str | None = None, at: str | None = None) -> Response:
-        """Return the words of a question that the keyword index ignores, each once."""
+        """Return the distinct words of a question that the keyword index ignores."""
         served = asked_store(self._stores, store, at)
         terms = load_analyser(served.store.snapshot.keywords.language)
         words = dict.fromkeys(word for word in separate(q).split() if any(map(str.isalnum, word)) and not terms[word])
         return as_json({**served.head, "ignored": [*words]})
 
     def cuts(self, uri: Uri, store: str | None = None, at: str | None = None) -> Response:
-        """Return the chunks of a document without their texts, and its regions: SQL would look at all documents."""
+        """Return a document's chunks without texts, and its regions. Not by SQL, which would read all documents."""
         served = asked_store(self._stores, store, at)
         row = row_of(served.store, uri)
         shown = [{**one, "children": len(one["children"])} for one in chunks_in(served.store, row, _CHUNK)]
         return as_json({**served.head, "chunks": shown, "regions": sorted(row.regions, key=_start)})
 
     def outline(self, uri: Uri, store: str | None = None, at: str | None = None) -> Response:
-        """Return the headings of a document, with the span of what is below each."""
+        """Return the headings of a document, with the span of each section."""
         return as_json(answers.outline(asked_store(self._stores, store, at), uri, _MOST_CHARACTERS))
 
     def places(self, uri: Uri, store: str | None = None, at: str | None = None) -> Response:
-        """Return where the elements of a document are on its pages."""
+        """Return the places of a document's elements on its pages."""
         served = asked_store(self._stores, store, at)
         return as_json({**served.head, "places": places(served.store.document(uri))})
 
     def original(self, uri: Uri, page: int = 1, store: str | None = None, at: str | None = None) -> Response:
-        """Return the picture of a page, or the reason why there is none, which is no failure of the server."""
+        """Return the picture of a page, or the reason why there is none, which does not count as a server failure."""
         served = asked_store(self._stores, store, at)
         row = row_of(served.store, uri)
         try:
@@ -149,7 +149,7 @@ class PageRoutes:
         return as_json({**served.head, "chunks": [{**span, "score": score} for span, score in scored]})
 
     def map(self, store: str | None = None, at: str | None = None) -> Response:
-        """Return the map of a snapshot. The first takes some seconds; a second request waits for it."""
+        """Return the map of a snapshot. Making it takes some seconds; a second request waits for the first."""
         served = asked_store(self._stores, store, at)
         key = identity(served)
         with self._lock:
@@ -161,8 +161,8 @@ class PageRoutes:
 
 
 def _map(served: ServedStore) -> Response:
-    """Return the map that an earlier server has kept, or a new one."""
-    # It tells since which of the kept snapshots a chunk has stood.
+    """Return the map that an earlier server kept, or a new one."""
+    # The kept snapshots are part of the key, because the map shows since which of them a chunk has existed.
     asked = f"map with named hills since {snapshots.numbers(served.store.root)}"
     if kept := read_answer(served, asked):
         return ready_json(kept)
@@ -176,7 +176,7 @@ def _start(region: dict[str, Any]) -> int:
 
 
 def _spans(drafts: Sequence[Draft]) -> list[dict[str, Any]]:
-    """Return the spans of chunks; those that others lie in are no leaves."""
+    """Return the spans of chunks; chunks that contain others are not leaves."""
     above = {number - one.above for number, one in enumerate(drafts) if one.above}
     names = ("start_char", "end_char", "content_type", "strategy", "tokens", "role", "note")
     return [

@@ -1,7 +1,7 @@
-"""Report files: the page as a folder that opens from disk, with what it shows of one snapshot.
+"""Report files: write the page as a folder that opens from disk, with the data of one snapshot.
 
-A page from disk may load scripts and no data, so each file of data is a script that hands its JSON to the page. The
-folder is made beside its place and takes it in one step: what opens is whole.
+A page from disk may load scripts, but no data, so each data file is a script that passes its JSON to the page. The
+folder is written under a temporary name and swapped in one step, so it is always complete.
 """
 
 import json
@@ -39,7 +39,7 @@ from docmill.storage.snapshots.tables.tables import read_table
 _POLICY = (
     "default-src 'none'; script-src 'self' file:; style-src 'self' file:; img-src 'self' file: data:;"
     " base-uri 'none'; form-action 'none'"
-)  # browsers differ on whether 'self' is the folder of a page from disk, so the scheme stands beside it
+)  # browsers differ on whether 'self' includes the folder of a page from disk, so the scheme is listed, too
 _MARK = '<meta name="generator" content="docmill report" />'
 _CHARSET = '<meta charset="utf-8" />'
 _OWN = {"index.html", "page", "data"}
@@ -47,7 +47,7 @@ _OWN = {"index.html", "page", "data"}
 
 @dataclass(frozen=True, slots=True)
 class WrittenReport:
-    """A report that was written: its folder, the snapshot, and how many of its documents it holds whole.
+    """A written report: its folder, the snapshot, its number of documents, and how many are `held` with their texts.
 
     `pending` counts the chunks of the snapshot that have no vector yet, and so no point on the map.
     """
@@ -60,10 +60,10 @@ class WrittenReport:
 
 
 def write_report(served: ServedStore, folder: Path, most: int) -> WrittenReport:
-    """Write the page and what it shows of a snapshot, with the texts of the `most` documents that changed last.
+    """Write the page with the data of a snapshot, including the texts of the `most` documents that changed last.
 
     Raises:
-        docmill.errors.ConfigError: The folder holds something else than a report.
+        docmill.errors.ConfigError: The folder contains something other than a report.
         docmill.errors.StoreError: A file of the snapshot is damaged.
         docmill.errors.Locked: Another report is being written there.
         docmill.errors.Transient: The disk is full.
@@ -76,7 +76,7 @@ def write_report(served: ServedStore, folder: Path, most: int) -> WrittenReport:
 
 
 def write_folder(folder: Path, values: Iterable[tuple[str, Any]]) -> None:
-    """Write the page with files of data, each a name and its value. Errors are those of `write_report`."""
+    """Write the page with data files, each given as a name and a value. Errors are those of `write_report`."""
     with explain_full_disk(folder), claim(folder):
         settle_swap(folder)
         _check(folder)
@@ -86,7 +86,7 @@ def write_folder(folder: Path, values: Iterable[tuple[str, Any]]) -> None:
 
 
 def _check(folder: Path) -> None:
-    """Raise `ConfigError` for a place that holds something else than a report: writing replaces all that is there."""
+    """Raise `ConfigError` if a folder contains anything but a report, because writing replaces all of it."""
     if not folder.exists():
         return
     if not folder.is_dir() or folder.is_symlink():
@@ -101,7 +101,7 @@ def _check(folder: Path) -> None:
 
 
 def _fill(folder: Path, values: Iterable[tuple[str, Any]]) -> None:
-    """Write the files of a report, the page that opens it last."""
+    """Write the files of a report, with `index.html` last."""
     (folder / "data").mkdir()
     (folder / "page").mkdir()
     for name, value in values:
@@ -114,7 +114,7 @@ def _fill(folder: Path, values: Iterable[tuple[str, Any]]) -> None:
 
 
 def _script(name: str, value: Any) -> str:
-    """Return a script that gives a value to the page: as text, since `__proto__` in an object of a script is no key."""
+    """Return a script that passes a value to the page, as JSON text: in an object literal, `__proto__` is not a key."""
     return f"docmill.take({json.dumps(name)}, {json.dumps(json_text(value), ensure_ascii=False)});\n"
 
 
@@ -126,18 +126,18 @@ def _index() -> str:
 
 
 MOST_CHARACTERS = 20_000_000
-"""Characters of all texts of a report: the browser searches them in memory, some five bytes for each."""
-_MOST_PICTURES = 50_000_000  # bytes of all pictures of a report: as much as one can send to somebody
-_PACK = 500_000  # characters of a file; it is read whole to open one of its documents
+"""Characters of all texts of a report: the browser searches them in memory, at some five bytes each."""
+_MOST_PICTURES = 50_000_000  # bytes of all pictures of a report, so that it can still be sent to somebody
+_PACK = 500_000  # characters of a file, which is read whole to open one of its documents
 _MOST_LISTED = 20_000  # documents in the list, some 300 bytes each
-_MOST_CHANGED = 2_000_000  # characters of what changed since the snapshot before
-_ROWS = 10_000  # of a question of the page, whose statements have lower limits
-_SECONDS = 60.0  # of a question
+_MOST_CHANGED = 2_000_000  # characters of the changes since the previous snapshot
+_ROWS = 10_000  # rows of a question of the page, whose statements have lower limits
+_SECONDS = 60.0  # seconds for a question
 _OF_EVALUATIONS = {
     "asked": "SELECT asking, question, text, rank, answers, hits FROM asked_questions ORDER BY created DESC, question",
     "values": "SELECT evaluation_id, items, item_values FROM evaluations WHERE asking <> '' ORDER BY created DESC",
 }
-"""What a server is asked for one evaluation, and a report holds of all, the newest first."""
+"""Questions about evaluations: a server is asked about one, but a report has the rows of all, newest first."""
 _CHUNK = [
     "chunk_id", "ordinal", "start_char", "end_char", "content_type", "strategy", "tokens", "page", "line", "role",
     "depth", "children", "note", "context", "headings", "parent_id", "phrasings",
@@ -146,7 +146,7 @@ _CHUNK = [
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """What a report holds: the documents of its list, and those of each file of texts, of the `total` of the store."""
+    """The contents of a report: the listed documents, the documents in each file of texts, and the store's `total`."""
 
     listed: Sequence[DocumentRow]
     packs: Sequence[Sequence[DocumentRow]]
@@ -154,7 +154,7 @@ class Held:
 
     @property
     def documents(self) -> int:
-        """How many documents the report holds whole."""
+        """How many documents the report has with their texts."""
         return sum(map(len, self.packs))
 
 
@@ -188,7 +188,7 @@ def _packed(rows: Sequence[DocumentRow]) -> Iterator[list[DocumentRow]]:
 
 
 def values_of(served: ServedStore, held: Held) -> Iterator[tuple[str, Any]]:
-    """Yield the files of data: each its name, and its value in JSON."""
+    """Yield the name and the value of each data file."""
     store = served.store
     before = _before(store)
     yield "about", _about(served, held, before)
@@ -207,7 +207,7 @@ def values_of(served: ServedStore, held: Held) -> Iterator[tuple[str, Any]]:
 
 
 def _pictures(store: Store, held: Held) -> Iterator[tuple[str, Any]]:
-    """Yield the pictures of the documents of a report, each once, as far as they fit."""
+    """Yield the distinct pictures of a report's documents, as far as they fit."""
     left = _MOST_PICTURES
     figures = {one.key: one for pack in held.packs for row in pack for one in figures_of(row)}
     for key, one in figures.items():
@@ -218,16 +218,16 @@ def _pictures(store: Store, held: Held) -> Iterator[tuple[str, Any]]:
 
 
 def _before(store: Store) -> Store | None:
-    """Return the newest snapshot before that of the report, if one is kept."""
+    """Return the newest kept snapshot before that of the report, if there is one."""
     earlier = [number for number in snapshots.numbers(store.root) if number < store.snapshot.number]
     try:
         return open_store(store.root, earlier[-1]) if earlier else None
-    except StoreError:  # a vacuum took it, or it is damaged
+    except StoreError:  # a vacuum removed it, or it is damaged
         return None
 
 
 def _between(store: Store, before: Store | None) -> dict[str, str]:
-    """Return the questions about the snapshot and the one before, which `questions.js` spells OLD and NEW."""
+    """Return the questions about the snapshot and the one before, which `questions.js` calls OLD and NEW."""
     if before is None:
         return {}
     old, new = str(before.snapshot.number), str(store.snapshot.number)
@@ -309,7 +309,7 @@ def _texts(store: Store, held: Held, before: Store | None) -> Iterator[tuple[str
 def _earlier_texts(
     before: Store | None, pack: Sequence[DocumentRow], earlier: dict[str, DocumentRow]
 ) -> dict[str, dict[str, str]]:
-    """Return the texts of the snapshot before, by uri: empty for a document whose text has not changed."""
+    """Return the texts of the previous snapshot, by uri; empty for a document whose text has not changed."""
     if before is None:
         return {}
     keys = {row.uri: row.text_key for row in pack}

@@ -1,4 +1,4 @@
-"""Split trial: the chunks that another strategy or other settings would make of a stored document."""
+"""Split trial: split a stored document with another strategy or other settings, without storing the result."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
@@ -20,16 +20,16 @@ from docmill.tasks.work.document.preview import Resplitting, resplit
 from docmill.tasks.work.pool.limits import Limits
 from docmill.tasks.work.pool.pool import Pool, shared_pool
 
-_TIMEOUT_S = 30.0  # of one split: a person waits
-_WORKERS = 2  # the two sides of a comparison
+_TIMEOUT_S = 30.0  # for one split, because a person waits
+_WORKERS = 2  # for the two sides of a comparison
 _MOST_ASKED = 1000  # chunks that a question is compared with: some ten seconds of CPU time
 _MOST_TEXTS = 5000
-"""Sentences that a strategy may have embedded for a trial: a book of 300 pages, half a minute of CPU time."""
+"""The most sentences that a trial embeds for a strategy: a book of 300 pages, half a minute of CPU time."""
 
 
 @dataclass(frozen=True, slots=True)
 class AskedTrial:
-    """A document, and how to split it: by a strategy with its options, or "" by the settings of the server."""
+    """A document, and how to split it: a strategy with its options, or "" for the settings of the server."""
 
     uri: str
     strategy: str
@@ -37,7 +37,7 @@ class AskedTrial:
 
 
 class SplitTrials:
-    """Splits stored documents again and stores nothing. The language model is not asked, because that costs money."""
+    """Splits stored documents again without storing the result. Language models cost money and are not asked."""
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
@@ -47,8 +47,8 @@ class SplitTrials:
         """Return the chunks that a trial makes.
 
         Raises:
-            docmill.errors.QueryError: There is no such document, or it cannot be split so.
-            docmill.errors.ConfigError: There is no such strategy, or an option of it is wrong.
+            docmill.errors.QueryError: There is no such document, or it cannot be split in this way.
+            docmill.errors.ConfigError: There is no such strategy, or one of its options is wrong.
         """
         space = store.snapshot.space
         route = self._route(asked) if asked.strategy else None
@@ -71,7 +71,7 @@ class SplitTrials:
         return _split(pool, replace(task, lookup=Lookup(dict(zip(wanted, vectors, strict=True)))))[0]
 
     def nearness(self, store: Store, drafts: Sequence[Draft], query: str) -> list[float]:
-        """Return the cosine of each chunk and a question, that of its best part if it has parts.
+        """Return the cosine between a question and each chunk, or the chunk's best part if it has parts.
 
         Raises:
             docmill.errors.QueryError: There are too many chunks to embed while a person waits.
@@ -90,13 +90,13 @@ class SplitTrials:
         return Route(asked.strategy, {**self._settings.split.get(asked.strategy, {}), **asked.options})
 
     def _with_model(self, model: str, revision: str) -> Settings:
-        """Return the settings with the model of the store: its tokenizer counts the tokens of the chunks."""
+        """Return the settings with the model of the store, whose tokenizer counts the tokens of the chunks."""
         own = self._settings.embedding.model_copy(update={"model": model, "revision": revision})
         return self._settings.model_copy(update={"embedding": own})
 
 
 def _indexed_texts(draft: Draft) -> list[str]:
-    """Return the texts of a chunk that have a vector each."""
+    """Return the texts of a chunk that each get a vector."""
     readings = part_readings(draft.text, draft.parts, draft.unread)
     return [indexed_text(draft.context, one) for one in readings]
 
@@ -124,5 +124,5 @@ def strategies() -> list[dict[str, Any]]:
 
 
 def _shown(default: object) -> str | int | float | None:
-    """Return a default that one line can show, else None."""
+    """Return a default value if it can be shown in one line, else None."""
     return default if isinstance(default, str | int | float) else None
