@@ -1,4 +1,4 @@
-// Add: files that a person drops or chooses, and a folder or URL that a person names; what the run does with them.
+// Add: upload files or name a folder or URL, and see what the run does with them.
 import { html, useEffect, useState } from "./vendor/preact-htm.js";
 import { ask, sendPiece } from "./ask.js";
 import { Bar, Failure } from "./parts.js";
@@ -6,10 +6,10 @@ import { go, link } from "./state.js";
 import { number, percent, plural } from "./words.js";
 
 const PIECE = 512 * 1024; // bytes of a request; the server takes twice as many
-const LOOK_MS = 500; // between two looks at a run
+const LOOK_MS = 500; // between two queries of a run's state
 const KB = 1000;
 
-// One list for the tab: whoever goes to another view meanwhile finds it as it is now.
+// One list for the tab. It survives a change to another view and back.
 const state = { files: [], run: null, error: undefined, busy: false };
 const watchers = new Set();
 const tell = () => watchers.forEach((one) => one());
@@ -76,7 +76,7 @@ async function addSource(source) {
 
 const sized = (bytes) => (bytes < KB * KB ? `${number(Math.ceil(bytes / KB))} kB` : `${number(Math.round(bytes / KB / KB))} MB`);
 
-/** Take files that are dropped anywhere on the page. Without this, a browser would open them in place of the page. */
+/** Accept files dropped anywhere on the page. Without this, a browser would open them in place of the page. */
 export function useDrops(adding) {
   useEffect(() => {
     if (!adding?.files) return undefined;
@@ -130,7 +130,7 @@ export function Add({ adding }) {
 
 const DOING = { list: "Listing", fetch: "Fetching", parse: "Reading", embed: "Embedding", commit: "Committing" };
 
-/** How far a run is, or how it has ended. */
+/** The progress of a run, or its result. */
 function Progress({ of }) {
   if (of.failed) return html`<${Failure} error=${{ message: of.failed }} />`;
   if (of.running) {

@@ -1,10 +1,10 @@
-// Ahead: which side of the ranking put a hit before another one, from what each step gave to both.
+// Ahead: why a hit ranks before another one, from the scores that each step gave to both.
 
-const SIDES = /(-?[\d.]+) from the vectors and (-?[\d.]+) from the keywords/; // of a fused score, as the search says it
-const LEAST = 0.0005; // of a difference; less is 0.000 as it is written
-const NAMED = 3; // shares of the difference; further ones are small
+const SIDES = /(-?[\d.]+) from the vectors and (-?[\d.]+) from the keywords/; // the parts of a fused score, as the search explains it
+const LEAST = 0.0005; // of a difference; a smaller one would be shown as 0.000
+const NAMED = 3; // parts of the difference that are named; the others are small
 
-/** Return what of the score of a hit came from where: the sides, the further steps, or the words alone. */
+/** Return the parts of a hit's score by origin: vectors and keywords, later steps, or only the words. */
 function shares(hit) {
   const found = new Map();
   let before = 0;
@@ -19,7 +19,7 @@ function shares(hit) {
   return new Map(Object.entries(hit.terms).map(([term, share]) => [`the word “${term}”`, share]));
 }
 
-/** Return in words what puts a hit before or after another one of the same list. */
+/** Return in words why a hit is before or after another one of the same list. */
 export function aheadOf(hit, other) {
   const [own, its] = [shares(hit), shares(other)];
   const differences = [...new Set([...own.keys(), ...its.keys()])]

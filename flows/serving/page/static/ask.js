@@ -1,4 +1,4 @@
-// Requests: every answer comes from the API of `docmill serve`, or from the files of a report.
+// Requests: ask the API of `docmill serve`, or read the files of a report.
 import { useEffect, useState } from "./vendor/preact-htm.js";
 import { statementOf } from "./questions.js";
 import { notHeld, Refused } from "./refused.js";
@@ -9,16 +9,16 @@ const TOKEN = "docmill-token";
 const MOST_ROWS = 100000; // as many as the API gives
 const MOST_CHARACTERS = 5000000; // likewise
 
-/** Keep a token that somebody has typed, for this tab. */
+/** Keep a token that the user has typed, for this tab. */
 export const setToken = (token) => sessionStorage.setItem(TOKEN, token);
-/** Return the token that the server gets with each question, or null. */
+/** Return the token to send with each request, or null. */
 export const token = () => sessionStorage.getItem(TOKEN) ?? localStorage.getItem(TOKEN);
 
 const headersOf = (own) => own && { Authorization: `Bearer ${own}` };
 
 /**
- * Take the token out of the address that the server has printed, for all tabs. It is no cookie: a browser sends those of
- * one port to the servers of all other ports, too. A link of another site cannot replace a right token by a wrong one.
+ * Move the token from the address that the server has printed to the storage of all tabs. It is not a cookie, because a
+ * browser sends cookies to the servers on all other ports, too. A link on another site cannot replace a valid token.
  */
 async function enter() {
   const [, given] = location.hash.match(/^#token=([\w.~+/=-]+)$/) ?? [];
@@ -42,7 +42,7 @@ export async function ask(path, body, signal) {
 export const sendPiece = (path, piece) => answerTo(path, { method: "POST", body: piece }, "application/octet-stream");
 
 async function answerTo(path, sent, type) {
-  // The first header has the server refuse in the body alone: a browser logs a failing status as an error of the page.
+  // With the first header, the server reports refusals only in the body: a browser logs a failing status as an error.
   const headers = { "Docmill-Page": "1", ...headersOf(token()), ...(type && { "Content-Type": type }) };
   const answer = await fetch(path, { ...sent, headers }).catch((error) => {
     if (error.name === "AbortError") throw error;
@@ -53,7 +53,7 @@ async function answerTo(path, sent, type) {
   return value;
 }
 
-/** Return the address of a figure's picture: of what the server has sent for the token, or of what a report holds. */
+/** Return the address of a figure's picture: data from the server, or a file of the report. */
 export async function pictureOf(key, signal) {
   if (isReport) return (await file(`figure-${key}`)).source;
   await entered;
@@ -62,14 +62,14 @@ export async function pictureOf(key, signal) {
   return URL.createObjectURL(await answer.blob());
 }
 
-/** Return a path with the store and the snapshot of the address, and further values of the query. */
+/** Return a path with the store and snapshot of the address and more query values. */
 export function path(where, values = {}) {
   const kept = Object.entries({ ...lasting(), ...values }).filter(([, value]) => value !== "" && value != null);
   const query = new URLSearchParams(kept).toString();
   return `${where}${query ? `?${query}` : ""}`;
 }
 
-/** Return the rows of one SELECT on the snapshot of the address; with `texts`, the chunks that the rows name. */
+/** Return the rows of one SELECT on the snapshot of the address, or with `texts`, the chunks that the rows name. */
 async function sql(statement, signal, texts) {
   if (isReport) throw notHeld("A report runs no SQL.", "docmill sql");
   const { store, at } = lasting();
@@ -77,23 +77,23 @@ async function sql(statement, signal, texts) {
   return (await ask("rows", { ...body, ...(texts && { texts }), ...(store && { store }), ...(at && { at }) }, signal)).rows;
 }
 
-/** Return the path of a document: slashes stay, all else that means something in an address is escaped. */
+/** Return the path of a document with all special characters but slashes escaped. */
 export const documentPath = (uri) => `documents/${uri.split("/").map(encodeURIComponent).join("/")}`;
 
-const kept = new Map(); // answers about the snapshot in service, by their question
+const kept = new Map(); // answers about the snapshot in service, by question
 const MOST_KEPT = 60;
 let inService; // its number
 
-/** Note which snapshot is in service: what another one answered is asked again. */
+/** Note which snapshot is in service. Answers from another one are requested again. */
 export function noteSnapshot(number) {
   if (number !== inService) kept.clear();
   inService = number;
 }
-globalThis.docmill.noteSnapshot = noteSnapshot; // for a measurement, which asks everything anew
+globalThis.docmill.noteSnapshot = noteSnapshot; // for a benchmark, which repeats all requests
 
 /**
- * Use the answer to a question: { value, error, busy }. `key` names the question; null asks nothing. The value before
- * stays until the next one is there, so that nothing flickers.
+ * Use the answer to a question: { value, error, busy }. `key` names the question, and null asks nothing. The previous
+ * value stays until the next one arrives, so that nothing flickers.
  */
 export function useAnswer(key, question) {
   const [state, set] = useState({ key: null, busy: key !== null });
@@ -123,12 +123,12 @@ function keep(key, value) {
   if (kept.size > MOST_KEPT) kept.delete(kept.keys().next().value);
 }
 
-/** Use the rows of a SELECT; `inReport` gives those of a report. With `texts`, the rows are chunks, each with as many characters. */
+/** Use the rows of a SELECT. `inReport` returns them in a report. With `texts`, rows are chunks with that many characters. */
 export function useRows(statement, inReport, texts = 0) {
   const { store, at } = lasting();
   const rows = isReport && inReport ? inReport : (signal) => sql(statement, signal, texts);
   return useAnswer(statement && `rows ${store} ${at} ${texts} ${statement}`, rows);
 }
 
-/** Use the rows of a question of questions.js; no name asks nothing. */
+/** Use the rows of a question of questions.js. Without a name, nothing is asked. */
 export const useQuestion = (name) => useRows(name && statementOf(name), () => rowsOf(name));

@@ -1,4 +1,4 @@
-// Asked: the questions of an evaluation, each with the rank of its answer, and what changed since another one.
+// Asked: the questions of an evaluation with the ranks of their answers, and the changes since another evaluation.
 import { html } from "./vendor/preact-htm.js";
 import { useQuestion, useRows } from "./ask.js";
 import { mode } from "./charts.js";
@@ -9,11 +9,11 @@ import { isReport, rowsOf } from "./report.js";
 import { go, link } from "./state.js";
 import { number, plural, time } from "./words.js";
 
-const DEPTH = 10; // of an evaluation that does not say how far its rankings are read
-const NAMED = 5; // questions that are named though they were not asked
-const SHOWN = 100; // questions of a group; the worst stand first
+const DEPTH = 10; // of the rankings, for an evaluation that does not state it
+const NAMED = 5; // questions that are named among those not asked
+const SHOWN = 100; // questions shown of a group, the worst first
 
-/** The view: `evaluation` and `before` of the address are ids of measures. */
+/** The view. `evaluation` and `before` in the address are ids of measures. */
 export function Asked({ place, status }) {
   const all = useQuestion("evaluations");
   return html`
@@ -26,7 +26,7 @@ export function Asked({ place, status }) {
   `;
 }
 
-/** Return the other evaluations by the same questions and the same measure, the newest first; those of the same ranking before the others. */
+/** Return the other evaluations with the same questions and measure: first those of the same ranking, newest first. */
 const alike = (rows, own) => rows.filter((row) => row !== own && row.subject === own.subject && row.measure === own.measure)
   .sort((one, other) => (mode(other) === mode(own)) - (mode(one) === mode(own)) || other.created.localeCompare(one.created));
 
@@ -63,14 +63,14 @@ function Evaluation({ own, others, place, status }) {
   `;
 }
 
-/** Return the questions with what they were before, those that fell furthest first. */
+/** Return the questions with their earlier ranks, those that fell furthest first. */
 function joined(rows, old) {
   const known = new Map(old.map((one) => [one.question, one]));
   return rows.map((one) => ({ ...one, before: known.get(one.question) })).sort((one, other) => fell(other) - fell(one) || far(other.rank) - far(one.rank));
 }
 
 const far = (rank) => rank ?? Infinity;
-const NOWHERE = 1000; // places that a question has fallen that is not found any more: more than any ranking has
+const NOWHERE = 1000; // the fall of a question whose answer is no longer found: more than any ranking has places
 const fell = ({ rank, before }) => (before ? Math.min(far(rank), NOWHERE) - Math.min(far(before.rank), NOWHERE) : 0);
 const differs = (one) => one.before && (one.rank !== one.before.rank || one.value !== one.before.value);
 
@@ -98,7 +98,7 @@ function Groups({ rows, old, own, before, status }) {
   `;
 }
 
-/** Return the snapshot of an evaluation for an address, "" for the one that is shown: a chunk of it may be gone since. */
+/** Return the snapshot of an evaluation for a link, "" for the one shown. The current snapshot may lack its chunks. */
 const atOf = (row, status) => (row.snapshot === status.snapshot ? "" : row.snapshot || row.candidate);
 
 function settings(row) {
@@ -123,7 +123,7 @@ function Question({ of, own, before, depth, status }) {
   </li>`;
 }
 
-/** Where an answer stands: the chunks that hold it, or its document. */
+/** Links to the chunks that contain an answer, or to its document. */
 function Where({ of, at }) {
   if (!of.uri) return html`<span class="told">${of.document ? html`no document <bdi>${of.document}</bdi>` : "in no document"}</span>`;
   if (of.start_char == null) return html`<${ToDocument} uri=${of.uri} of=${at} />`;

@@ -1,19 +1,19 @@
-// Bounds: a text in which each chunk has a tint, and a number where it begins.
+// Bounds: a text in which each chunk is tinted and numbered at its start.
 import { Component, html, useEffect, useMemo, useRef, useState } from "./vendor/preact-htm.js";
 import { colour } from "./types.js";
 import { plural } from "./words.js";
 
-const LONGEST_LINE = 20000; // characters; a longer one goes on in a block of its own, as browsers lay out a block whole
+const LONGEST_LINE = 20000; // characters; a longer line is divided into blocks, because browsers lay out a whole block at once
 const STRETCH = 6000; // characters of a stretch: more than a screen shows
-const NEAR = "100% 0px"; // of the window, above and below it: what is that near is drawn before somebody sees it
-const AT_ONCE = 4; // stretches that are drawn while nothing else is to do: less than a frame
+const NEAR = "100% 0px"; // of the window's height, above and below it: text this near is drawn ahead
+const AT_ONCE = 4; // stretches drawn in one idle period, which takes less than a frame
 const IDLE_MS = 50;
-const SOURCE = ["code", "log", "data"]; // types whose columns mean something
-const LINE = 80; // characters, about; only the length of the scroll bar hangs on it
+const SOURCE = ["code", "log", "data"]; // types shown in a monospaced font
+const LINE = 80; // approximate characters; only affects the length of the scroll bar
 
 /**
  * Return the text in blocks that end with a line, each a list of pieces { text, start, owners }. A piece belongs to one
- * chunk, to several where chunks overlap, or to none. Blocks let the browser draw only what is to be seen.
+ * chunk, to several where chunks overlap, or to none. With blocks, the browser draws only what is visible.
  */
 export function blocksOf(leaves, end, cut, begin = 0) {
   const inside = leaves.flatMap((row) => [row.start_char, row.end_char]).filter((one) => one > begin && one < end);
@@ -34,7 +34,7 @@ export function blocksOf(leaves, end, cut, begin = 0) {
 
 const ends = (block, start) => block.length > 0 && (block.at(-1).text.endsWith("\n") || start - block[0].start > LONGEST_LINE);
 
-/** Return blocks in stretches { blocks, text, lines }: the least that is drawn at once. */
+/** Return blocks in stretches { blocks, text, lines }, each of which is drawn at once. */
 function stretchesOf(blocks) {
   const found = [];
   let length = STRETCH;
@@ -50,8 +50,8 @@ function stretchesOf(blocks) {
 }
 
 /**
- * The text in its blocks; `choose` is told of the chunk that somebody presses. Bounds are drawn around what is seen. The
- * rest is there as plain text, which the browser searches and reads out; its bounds follow when nothing else is to do.
+ * The text in its blocks. `choose` is called with the chunk that the user presses. Bounds are drawn near the visible
+ * part first. The rest is plain text, which the browser can search and read out, until the browser is idle.
  */
 export function Text({ blocks, chosen, choose }) {
   const stretches = useMemo(() => stretchesOf(blocks), [blocks]);
@@ -71,7 +71,7 @@ export function Text({ blocks, chosen, choose }) {
   `;
 }
 
-/** Call a function when the browser has nothing else to do; return how to call it off. */
+/** Call a function when the browser is idle; return a function that cancels this. */
 function idly(call) {
   if (!globalThis.requestIdleCallback) { // Safari
     const timer = setTimeout(call, IDLE_MS);
@@ -81,7 +81,7 @@ function idly(call) {
   return () => cancelIdleCallback(asked);
 }
 
-/** Tell which stretches come near what is seen, each once. */
+/** Report each stretch once, when it comes near the visible part. */
 function watch(article, tell) {
   const places = new Map([...article.children].map((element, place) => [element, place]));
   const observer = new IntersectionObserver((entries) => {
@@ -107,7 +107,7 @@ class Stretch extends Component {
 
 const has = (pieces, chosen) => pieces.some((piece) => piece.owners.includes(chosen));
 
-/** A block is drawn again only where the chosen chunk begins or ceases to be: a long document has thousands. */
+/** A block, drawn again only if the chosen chunk is or was in it: a long document has thousands of blocks. */
 export class Block extends Component {
   shouldComponentUpdate({ pieces, chosen }) {
     return pieces !== this.props.pieces || (chosen !== this.props.chosen && (has(pieces, chosen) || has(pieces, this.props.chosen)));

@@ -1,6 +1,6 @@
 // Changed: the lines that differ between two texts, with a few lines around them.
 const AROUND = 2; // lines kept around a change, as `diff -U2` does
-const MOST_CELLS = 4e6; // of the table of common lines: 16 MB; larger changes are shown as one block
+const MOST_CELLS = 4e6; // of the table of common lines (16 MB); larger changes are shown as one block
 
 /** Return lines { kind: "gone" | "new" | "same" | "gap", text }, those far from a change left out. */
 export function changed(before, after) {
@@ -20,7 +20,7 @@ function edits(old, fresh) {
   const added = (text) => ({ kind: "new", text });
   if (old.length * fresh.length > MOST_CELLS) return [...old.map(gone), ...fresh.map(added)];
   const width = fresh.length + 1;
-  const common = new Uint32Array((old.length + 1) * width); // length of the longest common sequence from each pair on
+  const common = new Uint32Array((old.length + 1) * width); // length of the longest common subsequence after each pair
   for (let one = old.length - 1; one >= 0; one -= 1)
     for (let other = fresh.length - 1; other >= 0; other -= 1)
       common[one * width + other] = old[one] === fresh[other]
@@ -36,7 +36,7 @@ function edits(old, fresh) {
   return found;
 }
 
-/** Return the lines without those that stand far from a change; a gap stands for them. */
+/** Return the lines with a gap in place of those far from a change. */
 function thinned(lines) {
   const near = lines.map((_, place) => lines.slice(Math.max(0, place - AROUND), place + AROUND + 1).some((one) => one.kind !== "same"));
   return lines.flatMap((line, place) => (near[place] ? [line] : near[place - 1] ? [{ kind: "gap", text: "⋯" }] : []));

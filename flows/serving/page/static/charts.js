@@ -1,14 +1,14 @@
-// Charts: what happened to a store over its snapshots, one column for each, the oldest at the left.
+// Charts: the history of a store, with one column for each snapshot, the oldest at the left.
 import { html } from "./vendor/preact-htm.js";
 import { List } from "./parts.js";
 import { link } from "./state.js";
 import { number, plural, time } from "./words.js";
 
 const toQuestions = (row, before) => link("questions", { evaluation: row.evaluation_id, before: before?.evaluation_id });
-/** Return the address of what a run changed. Before the first snapshot there was nothing: all documents are new. */
+/** Return the address of what a run changed. For the first snapshot, all documents are new. */
 export const toChange = (snapshot) => snapshot > 1 ? link("compare", { what: "snapshots", old: snapshot - 1, new: snapshot }) : link("documents", { order: "changed" });
 
-/** What the runs did: chunks that came in stand above the line, those that left below it. */
+/** What the runs did: added chunks above the line, removed ones below it. */
 export function Runs({ rows }) {
   const most = Math.max(...rows.flatMap((row) => [row.chunks_added, row.chunks_removed]), 1);
   return html`
@@ -29,7 +29,7 @@ export function Runs({ rows }) {
     ]} />`;
 }
 
-/** What the evaluations found: of each measure of a file of questions, a column for each snapshot, with its interval. */
+/** The results of evaluations: for each measure and file of questions, a column per snapshot with its interval. */
 export function Evaluations({ rows }) {
   if (!rows.length) return html`<p>Nobody has measured this yet. Write questions whose answers you know into a table, and run${" "}
     <code>docmill evaluate --questions FILE</code>; or have questions made from the documents with <code>docmill evaluate --from links</code>.
@@ -52,11 +52,11 @@ export function Evaluations({ rows }) {
     ]} /></details>`;
 }
 
-const FIRST = /^nDCG/; // the measure that counts the order of all right passages, and that docmill's gate takes
+const FIRST = /^nDCG/; // the measure that counts the order of all right passages, and that the gate uses
 
 /**
- * Return the rows of each measure, ranking and file of questions, in the order of the snapshots; of a snapshot that was
- * measured twice, the later row.
+ * Return the rows of each measure, ranking and file of questions, in the order of the snapshots. Of a snapshot measured
+ * twice, only the later row is returned.
  */
 export function series(rows) {
   const found = new Map();
@@ -68,7 +68,7 @@ export function series(rows) {
   return sorted.map((own) => own.sort((one, other) => one.snapshot - other.snapshot));
 }
 
-/** Return how the searches of an evaluation ranked, such as ", keyword". */
+/** Return the search mode of an evaluation, such as ", keyword". */
 export function mode(row) {
   const own = (() => { try { return JSON.parse(row.settings); } catch { return {}; } })();
   return own.mode ? `, ${own.mode}` : "";

@@ -1,4 +1,4 @@
-// Chunks: those that a bar or a point of a picture stands for, by a condition in SQL.
+// Chunks: those behind a bar or point of a chart, selected by a condition in SQL.
 import { html } from "./vendor/preact-htm.js";
 import { useRows } from "./ask.js";
 import { asSql, holds, read } from "./conditions.js";
@@ -8,16 +8,16 @@ import { Answer, Empty, Sql, ToDocument, Type } from "./parts.js";
 import { chunks, documents } from "./report.js";
 import { plural } from "./words.js";
 
-const MOST = 100; // on one page; a condition that matches more is to be narrowed
+const MOST = 100; // on one page; for more, the user has to narrow the condition
 const SHOWN = 600; // characters of a text
 export const LONGEST = "tokens DESC";
-export const TEXT = "text"; // an order in which equal chunks stand below each other
+export const TEXT = "text"; // an order that puts equal chunks next to each other
 
 export function Chunks({ place }) {
   const conditions = read(place.is);
   const ofDocuments = asSql(read(place.of));
   const where = [asSql(conditions), ofDocuments && `uri IN (SELECT uri FROM documents WHERE ${ofDocuments})`, place.where && `(${place.where})`].filter(Boolean).join(" AND ") || "true";
-  // Without their texts, which the server adds to those that are shown: SQL would read the texts of all.
+  // Without texts: the server adds those of the shown chunks, while SQL would read the texts of all.
   const statement = `SELECT chunk_id FROM chunks WHERE ${where} ORDER BY ${place.order || "uri, ordinal"} LIMIT ${MOST + 1}`;
   const rows = useRows(statement, place.where ? undefined : () => held(conditions, read(place.of), place.order), SHOWN);
   return html`

@@ -1,4 +1,4 @@
-// Compare: one question answered in two ways, one document split in two ways, or two snapshots.
+// Compare: two searches for one question, two splits of one document, or two snapshots.
 import { html, useState } from "./vendor/preact-htm.js";
 import { ask, path, useAnswer, useQuestion, useRows } from "./ask.js";
 import { written } from "./conditions.js";
@@ -12,7 +12,7 @@ import { number, plural, time, wordsOf } from "./words.js";
 
 const WHAT = [["question", "One question, two ways"], ["settings", "One document, two ways"], ["snapshots", "Two snapshots"]];
 const HITS = 10;
-const SHORT = 300; // characters of a text: two lists beside each other are for the order, not for reading
+const SHORT = 300; // characters of a text: the two lists are for comparing the order, not for reading
 
 export function Compare({ place, stores }) {
   if (isReport) return html`<h1>Compare</h1>
@@ -26,7 +26,7 @@ export function Compare({ place, stores }) {
   `;
 }
 
-// What may differ between the two sides: its name in the address, what it is called, and its values.
+// What may differ between the two sides: name in the address, label, and values.
 const WAYS = [
   ["mode", "Ranking", [["", "as set"], ["hybrid", "hybrid"], ["keyword", "keyword"], ["vector", "vector"]]],
   ["weight", "Weight of vectors", [["", "as set"], ["0.1", "0.1"], ["0.3", "0.3"], ["0.5", "0.5"], ["0.7", "0.7"]]],
@@ -41,7 +41,7 @@ function Question({ place, stores }) {
   const snapshots = [["", "newest"], ...(kept.value ?? []).slice(1).map((one) => [String(one.snapshot), `${one.snapshot}, ${time(one.created)}`])];
   const { store } = lasting();
   const ofStores = ["store", "Store", [["", store || stores[0]], ...stores.filter((name) => name !== (store || stores[0])).map((name) => [name, name])]];
-  // The snapshots of another store are not known here: it answers from its newest one.
+  // The snapshots of another store are not known here, so its newest one is used.
   const waysOf = (side) => [...WAYS, ...(stores.length > 1 ? [ofStores] : []), ...(place[`${side}_store`] ? [] : [["at", "Snapshot", snapshots]])];
   const set = (values) => go("compare", { ...place, view: "", ...values });
   const [left, right] = [useSide(place, "a"), useSide(place, "b")];
@@ -66,7 +66,7 @@ function Question({ place, stores }) {
   `;
 }
 
-/** Return the store and the snapshot of a side, where they are not those of the address. */
+/** Return the store and snapshot of a side if they differ from those of the address. */
 const sideOf = (place, side) => Object.fromEntries(["store", "at"].map((name) => [name, place[`${side}_${name}`]]).filter(([, value]) => value));
 
 function useSide(place, side) {
@@ -104,7 +104,7 @@ function Snapshots({ place }) {
     <${Answer} of=${found} what="Comparing">${(answer) => html`<${Difference} of=${answer} old=${old} fresh=${fresh} />`}<//>`;
 }
 
-/** The files that runs have refused between two snapshots. */
+/** The files that runs rejected between two snapshots. */
 function Refusals({ old, fresh }) {
   const statement = statementBetween("refused", old, fresh);
   const found = useRows(statement, () => rowsOf("refused"));
@@ -119,14 +119,14 @@ function Refusals({ old, fresh }) {
 
 const SPAN = /^(.*)\[(\d+):(\d+)\]$/s; // of a chunk in a difference: its document, start and end
 
-/** Return the address of a chunk that differs; one that is gone is shown in the earlier snapshot. */
+/** Return the address of a chunk that differs. A removed one is shown in the earlier snapshot. */
 function toChunk(row, old) {
   const [, uri, start, end] = SPAN.exec(row.after ?? row.before);
   const is = written([["uri", "=", uri], ["start_char", "=", Number(start)], ["end_char", "=", Number(end)]]);
   return link("chunks", { is, title: row.after ? `A chunk of ${uri}` : `A chunk that left ${uri}`, ...(row.after ? {} : { at: old }) });
 }
 
-/** The name of a document that differs; one that is gone leads to the earlier snapshot, which a report does not hold. */
+/** The name of a document that differs. A removed one links to the earlier snapshot, which a report does not contain. */
 function Differing({ row, old }) {
   if (row.after) return html`<${ToDocument} uri=${row.after} />`;
   return isReport ? html`<bdi>${row.before}</bdi>` : html`<${ToDocument} uri=${row.before} of=${{ at: old }} />`;

@@ -1,4 +1,4 @@
-// Document: the canonical text with the bounds of its chunks, its outline, its regions, and what changed in it.
+// Document: the canonical text with the bounds of its chunks, its outline, regions and changes.
 import { html, useEffect, useMemo, useState } from "./vendor/preact-htm.js";
 import { ask, documentPath, path, useAnswer } from "./ask.js";
 import { blocksOf, Text } from "./bounds.js";
@@ -15,9 +15,9 @@ import { colour } from "./types.js";
 import { number, plural, slicer, time } from "./words.js";
 
 const MOST_CHARACTERS = 5000000; // as many as the API gives
-const LEAST_SEEN_PX = 60; // of a chunk's beginning; below it, one line would be cut off by the edge
+const LEAST_SEEN_PX = 60; // of a chunk's beginning, so that the edge does not cut off its first line
 
-/** Everything that the view needs is asked for at once: none of it waits for another answer. */
+/** The view. It requests everything at once, so that no request waits for another one. */
 export function Document({ place }) {
   const { uri } = place;
   const own = useAnswer(`document ${place.store} ${place.at} ${uri}`, (signal) =>
@@ -49,7 +49,7 @@ function Title({ answer, place, kept }) {
   `;
 }
 
-/** A choice of an earlier snapshot to compare this document with. */
+/** A menu of earlier snapshots to compare this document with. */
 function Versions({ place, kept }) {
   const others = (kept.value?.snapshots ?? []).toReversed().slice(1);
   if (!others.length) return null;
@@ -90,7 +90,7 @@ function Cut({ place, answer, rows, regions, outline, near }) {
 
 const SHOWN_AS = [["text", "Exact text"], ["drawn", "Drawn"]];
 
-/** The chunks one after the other, with their tables, headings and code drawn. */
+/** The chunks in order, with their tables, headings and code rendered. */
 const Drawing = ({ leaves, cut, figures, chosen, choose }) => html`<article class="canonical drawing" aria-label="The chunks, drawn">${leaves.map((row) => html`
   <div class=${["block piece", row.ordinal % 2 && "odd", row === chosen && "chosen"].filter(Boolean).join(" ")} id=${`chunk-${row.ordinal}`} style=${{ "--colour": colour(row.content_type) }}>
     <button type="button" class="bound" onClick=${() => choose(row)}>${row.ordinal}</button>
@@ -98,7 +98,7 @@ const Drawing = ({ leaves, cut, figures, chosen, choose }) => html`<article clas
 
 const Piece = ({ row, text, figures }) => html`<${Drawn} text=${useKeys({ ...row, text }, figures)} type=${row.content_type} context=${row.context} choice=${false} />`;
 
-/** Scroll to a place unless it can be seen: what somebody has just pressed must not move away. */
+/** Scroll to a place unless it is visible: what the user has just pressed must not move. */
 function show(element) {
   if (!element) return;
   const { top, bottom } = element.getBoundingClientRect();
@@ -107,11 +107,11 @@ function show(element) {
   if (bottom < 0 || top > end - LEAST_SEEN_PX) scrollBy(0, top - end / 2);
 }
 
-/** The headings of the document; each leads to the chunk in which it stands, or the next one. */
+/** The headings of the document. Each links to the chunk that contains it, or to the next one. */
 function Outline({ found, rows, choose }) {
   const headed = (found.value?.sections ?? []).filter((one) => one.heading);
   const chunkAt = (start) => rows.find((row) => row.end_char > start);
-  const wide = useMedia("(min-width: 60rem)"); // as in page.css; elsewhere the headings stand above the text, folded
+  const wide = useMedia("(min-width: 60rem)"); // as in page.css; on narrow screens the headings are above the text, folded
   return html`
     <nav class="outline" aria-label="Headings"><details open=${wide}><summary><h2>Headings</h2></summary>
       ${headed.length > 0 && html`<ul>${headed.map((one) => html`<li style=${{ "--depth": one.headings.length - 1 }}>
@@ -122,7 +122,7 @@ function Outline({ found, rows, choose }) {
   `;
 }
 
-const MOST_SHOWN = 20; // figures beside a document; those of a chunk stand beside it
+const MOST_SHOWN = 20; // figures beside a document; those of a chunk are shown beside the chunk
 
 const within = (figures, row) => (figures ?? []).filter((one) => row.start_char <= one.start_char && one.start_char < row.end_char);
 
@@ -136,7 +136,7 @@ const Regions = ({ regions }) => html`
   <ul class="plain">${regions.map((one) => html`<li><${Region} of=${one} /></li>`)}</ul>
 `;
 
-/** The options of a region's strategy that are set, such as "size 200". */
+/** The options set for a region's strategy, such as "size 200". */
 const optionsOf = ({ options }) => Object.entries(JSON.parse(options || "{}")).filter(([, value]) => value !== null && value !== false && value !== 0)
   .map(([name, value]) => `${name} ${typeof value === "object" ? JSON.stringify(value) : value}`).join(", ");
 
@@ -173,7 +173,7 @@ function About({ row, text, regions, rows, near, figures, uri, asked, snapshot }
   `;
 }
 
-/** Whether the chosen chunk answers a question: the one that led here, or one that somebody types. */
+/** A judgement of the chosen chunk for a question: the one of the search, or one that the user types. */
 function Judging({ hit, asked, snapshot }) {
   const [query, type] = useState(asked);
   const judging = useJudging(query.trim());
@@ -183,7 +183,7 @@ function Judging({ hit, asked, snapshot }) {
   </details>`;
 }
 
-/** The lines that differ between the text of an earlier snapshot and that of now. */
+/** The lines that differ between an earlier snapshot's text and the current one. */
 function Changes({ place, now }) {
   const before = useAnswer(`document ${place.store} ${place.since} ${place.uri}`, (signal) =>
     ask(path(documentPath(place.uri), { at: place.since, max_characters: MOST_CHARACTERS }), undefined, signal));

@@ -1,4 +1,4 @@
-// Documents: the list of what the store holds, narrowed by a part of the name or by a condition.
+// Documents: the list of documents, filtered by a part of the name or by a condition.
 import { html, useEffect, useState } from "./vendor/preact-htm.js";
 import { useRows } from "./ask.js";
 import { asSql, read } from "./conditions.js";
@@ -41,13 +41,13 @@ export function Documents({ place, status }) {
 }
 
 const BEFORE = {
-  uri: () => 0, // as the report has them
+  uri: () => 0, // the order of the report
   chunks: (one, other) => other.chunks - one.chunks,
   changed: (one, other) => other.changed.localeCompare(one.changed),
   characters: (one, other) => other.characters - one.characters,
 };
 
-/** Return the documents of a report that the address asks for. */
+/** Return the documents of a report that match the address. */
 async function held({ part = "", is }, order) {
   const wanted = part.toLowerCase();
   const found = await documents(read(is));

@@ -1,4 +1,4 @@
-// Facets: the values by which a search can be narrowed, with their counts under the present question.
+// Facets: the values by which a search can be filtered, with their counts for the current question.
 import { html } from "./vendor/preact-htm.js";
 import { ask, path, useAnswer } from "./ask.js";
 import { asSql } from "./conditions.js";
@@ -10,7 +10,7 @@ import { number } from "./words.js";
 
 const MOST_VALUES = 12; // of a facet; more would push the others off the screen
 
-// A facet: its name in the address, what it is called, and what the server and conditions.js call it.
+// A facet: its name in the address, its label, and its name for the server and conditions.js.
 const FACETS = [
   ["type", "Type", "content_type"],
   ["format", "Format", "format"],
@@ -21,13 +21,13 @@ const FACETS = [
 const DAYS = [["from", "From", ">="], ["to", "To", "<="]]; // the bounds of the date, both inclusive
 const DATE = { name: "date", title: "Date", input: "date", told: "of the document, or of its file" };
 
-// A key of [metadata] is in the address under its name with what is asked of it: metadata.team.is, metadata.due.from.
+// A key of [metadata] is in the address under its name and an operator: metadata.team.is, metadata.due.from.
 const OF_KEY = /^metadata\.(\w+)\.(is|has|from|to)$/;
 const ASKED = { is: "=", has: "has", from: ">=", to: "<=" };
 const VALUES = { text: "is", bool: "is", list: "has" };
 const RANGES = { date: "date", time: "datetime-local", number: "number" };
 
-/** Return the condition that the facets and the bounds of an address make; `but` is a name that counts as not there. */
+/** Return the condition of the facets and bounds in an address, ignoring the name `but`. */
 export function conditions(place, but) {
   const given = (name) => place[name] !== undefined && place[name] !== "" && name !== but;
   const chosen = FACETS.filter(([name]) => given(name)).map(([name, , value]) => [value, "=", place[name]]);
@@ -58,7 +58,7 @@ export function Facets({ place, mode, set }) {
   `;
 }
 
-/** Use the counts under the question and the conditions of an address, but for those of one facet; without `asks`, none. */
+/** Use the counts for the question and the conditions of an address, except one facet's. Without `asks`, there are none. */
 function useCounts(place, mode, but, asks = true) {
   const { store, at } = lasting();
   const own = conditions(place, but);
@@ -79,7 +79,7 @@ const Range = ({ of, names, place, set }) => html`
   </section>
 `;
 
-/** The values of a facet. Those of one that is chosen are counted without its condition: they are what one may change to. */
+/** The values of a facet. If one is chosen, the others are counted without its condition, to show what may replace it. */
 function Facet({ name, title, value, place, mode, set, shared }) {
   const chosen = place[name];
   const without = useCounts(place, mode, name, chosen !== undefined);

@@ -1,4 +1,4 @@
-// Health: questions about a store, each with a picture, its SQL, and a way to the chunks or documents behind it.
+// Health: questions about a store, each with a chart, its SQL, and links to the chunks or documents behind it.
 import { html, useState } from "./vendor/preact-htm.js";
 import { useQuestion } from "./ask.js";
 import { Evaluations, Runs, toChange } from "./charts.js";
@@ -12,12 +12,12 @@ import { Term } from "./terms.js";
 import { colour } from "./types.js";
 import { number, percent, plural, time } from "./words.js";
 
-const MANY = 20000; // chunks; over these, comparing all vectors takes seconds and waits to be asked
-const MOST_OPEN = 20; // files rejected for one reason; more of them would push the next question off the screen
+const MANY = 20000; // chunks; with more, comparing all vectors takes seconds and is done only on request
+const MOST_OPEN = 20; // files shown for one reason of rejection; more would push the next question off the screen
 
 export function Health({ place, status }) {
   const { chunks } = status;
-  // What an address asks for stands first: what is still being counted above it would push it away.
+  // The section named in the address comes first: charts still loading above it would push it away.
   const pictures = [...PICTURES].sort((one, other) => (other.id === place.see) - (one.id === place.see));
   return html`
     <h1>Health</h1>
@@ -95,7 +95,7 @@ const Cut = ({ rows }) => rows.length === 0 ? html`<${Good}>None: every chunk of
   ]} />`;
 const toBroken = (row) => link("chunks", { is: written([["chunk_id", "in", row.ids]]), title: `Chunks of ${row.uri} that end within a sentence` });
 
-/** Return rows by the value of a column, most first. */
+/** Return rows by the value of a column, the most frequent first. */
 function grouped(rows, name) {
   const groups = new Map();
   for (const row of rows) groups.set(row[name], [...(groups.get(row[name]) ?? []), row]);
@@ -159,7 +159,7 @@ const Costs = ({ rows }) => rows.length === 0 ? html`<${Good}>Nothing: no langua
     { name: "Tokens out", right: true, of: (row) => row.output }, { name: "Model", of: (row) => row.model },
   ]} />`;
 
-// The questions, in the order in which somebody asks them who does not know the store.
+// The questions, in an order for users who do not know the store.
 const PICTURES = [
   { id: "lengths", title: "How long are the chunks?", draw: Lengths },
   { id: "truncated", title: "Does the model read each chunk to its end?", draw: Truncated },

@@ -1,4 +1,4 @@
-// Judge: a person says which hits answer a question; the server keeps it for `docmill evaluate` and `docmill tune`.
+// Judge: users mark which hits answer a question. The server keeps this for `docmill evaluate` and `docmill tune`.
 import { html, useEffect, useState } from "./vendor/preact-htm.js";
 import { ask, path } from "./ask.js";
 import { Answer, Empty, ToDocument } from "./parts.js";
@@ -7,12 +7,12 @@ import { Term } from "./terms.js";
 import { number, plural, time } from "./words.js";
 
 const NAME = "docmill-name";
-const LONGEST = 4000; // characters of a quotation, as the API takes
+const LONGEST = 4000; // characters of a quotation that the API accepts
 const nameOf = () => localStorage.getItem(NAME) ?? "";
 
-let taken = false; // whether the server takes judgements, as soon as it has said so: what is above hits must not appear late
+let taken = false; // whether the server accepts judgements, remembered so that the bar above the hits does not appear late
 
-/** Use what people have judged about a question: { query, list, open, shown, add, withdraw }; "" asks nothing. */
+/** Use the judgements of a question: { query, list, open, shown, add, withdraw }. For "", nothing is requested. */
 export function useJudging(query) {
   const [found, set] = useState({});
   const { store, at } = lasting();
@@ -34,7 +34,7 @@ const overlaps = ({ now }, hit) => now && now.uri === hit.uri && now.start_char 
 const said = (one) => `${one.judged_by || "somebody"}: ${SAID[one.verdict]}`;
 const SAID = { right: "right", wrong: "wrong", answer: "the answer is here", absent: "not in this store" };
 
-/** Use a function that runs a step and notes what the server said against it. */
+/** Use a function that runs a step and keeps the server's error message. */
 function useStep() {
   const [error, set] = useState("");
   return [error, async (step) => {
@@ -43,7 +43,7 @@ function useStep() {
   }, set];
 }
 
-/** The judgement of one hit: right, wrong, or a passage in it that somebody has marked. */
+/** The judgement of one hit: right, wrong, or a selected passage. */
 export function Judge({ hit, judging, snapshot }) {
   const [error, run, tell] = useStep();
   const own = judging.list.filter((one) => overlaps(one, hit));
@@ -65,7 +65,7 @@ export function Judge({ hit, judging, snapshot }) {
   </div>`;
 }
 
-/** Return the text that is marked inside of an element, or "". */
+/** Return the selected text in an element, or "". */
 function marked(element) {
   const chosen = getSelection();
   const inside = chosen.rangeCount > 0 && element.contains(chosen.getRangeAt(0).commonAncestorContainer);
@@ -77,7 +77,7 @@ const Others = ({ of }) => html`
   ${of.some((one) => one.disputed) && html`<b><${Term} of="disputed" /></b>`}
 `;
 
-/** What is judged of all hits together: that the store has no answer; and who judges. */
+/** A judgement on all hits, that the store has no answer, and the name of the judge. */
 export function JudgeAll({ judging, snapshot }) {
   const [error, run] = useStep();
   const [name, type] = useState(nameOf);
@@ -95,11 +95,11 @@ export function JudgeAll({ judging, snapshot }) {
   </div>`;
 }
 
-const SHOWN = 50; // judgements; more are rarely read, and each has its passage
-const QUOTED = 300; // characters of a passage: enough to know it again
+const SHOWN = 50; // judgements; more are rarely read, and each shows its passage
+const QUOTED = 300; // characters of a passage: enough to recognize it
 const STATES = { found: "unchanged", moved: "moved here", changed: "changed in part", lost: "no document has this passage any more" };
 
-/** The view of all judgements, the newest first, each with its place in the snapshot that is shown. */
+/** The view of all judgements, newest first, each with its place in the snapshot shown. */
 export function Judgements() {
   const [found, set] = useState({});
   const [error, run] = useStep();

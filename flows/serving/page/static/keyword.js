@@ -1,11 +1,11 @@
-// Keywords: the ranking of a report, which has no server to ask. BM25 (Robertson and Zaragoza 2009) over the words of
-// texts, contexts and headings; words match as words.js lights them.
+// Keywords: the ranking in a report, which has no server. BM25 (Robertson and Zaragoza 2009) over the words of
+// texts, contexts and headings. Words match as words.js highlights them.
 import { folded, matches } from "./words.js";
 
-const WORD = /[\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}\p{sc=Thai}]|[\p{L}\p{N}][\p{L}\p{N}\p{M}'’_-]*/gu; // scripts without spaces go by the sign
-const K1 = 1.2; // how soon more of the same word counts less; the usual value
-const B = 0.75; // how much a long chunk must have more of it; likewise
-const OTHER_FORM = 0.5; // what another form of a word counts, which may be another word
+const WORD = /[\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}\p{sc=Thai}]|[\p{L}\p{N}][\p{L}\p{N}\p{M}'’_-]*/gu; // single characters in scripts without spaces
+const K1 = 1.2; // how soon repeated words count less; the usual value
+const B = 0.75; // how much long chunks are penalized; the usual value
+const OTHER_FORM = 0.5; // the weight of another form of a word, which may be a different word
 const FIELDS = ["text", "context", "headings"];
 
 const wordsOf = (text) => folded(text).match(WORD) ?? [];
@@ -16,7 +16,7 @@ export class Keywords {
   constructor(rows) {
     this.rows = rows;
     this.lengths = new Float64Array(rows.length);
-    this.postings = new Map(); // of each word, the chunk and the field of each place, three bits for the field
+    this.postings = new Map(); // for each word, the chunk and field of each occurrence, with three bits for the field
     rows.forEach((row, place) => fieldsOf(row).forEach((text, field) => wordsOf(text).forEach((word) => this.add(word, place, field))));
     this.mean = this.lengths.reduce((sum, one) => sum + one, 0) / Math.max(1, rows.length) || 1;
   }
@@ -28,7 +28,7 @@ export class Keywords {
     this.lengths[place] += 1;
   }
 
-  /** Return the hits for a query, best first, of the chunks that `allowed` takes. */
+  /** Return the hits for a query among the chunks that `allowed` accepts, best first. */
   best(query, count, allowed) {
     const found = new Map();
     for (const term of new Set(wordsOf(query))) this.score(term, found);
@@ -37,7 +37,7 @@ export class Keywords {
       .map(([place, own], rank) => hitOf(this.rows[place], own, rank + 1));
   }
 
-  /** Add the score of a term to each chunk that has it. */
+  /** Add the score of a term to each chunk that contains it. */
   score(term, found) {
     const places = new Map();
     for (const [word, postings] of this.postings) {

@@ -1,13 +1,13 @@
-// Labels: the names of the clusters, each in free room beside its chunks, with a line to their middle.
+// Labels: the names of the clusters, each placed in free space beside its chunks, with a line to their center.
 
 const CELL = 6; // pixels: as wide as a point of a map of some thousands
-const REACH = [0, 26, 44, 64, 88, 116, 150, 190]; // pixels from the middle of a cluster at which room is looked for
-const WAYS = 16; // directions at each of them
+const REACH = [0, 26, 44, 64, 88, 116, 150, 190]; // distances in pixels from the center of a cluster that are tried
+const WAYS = 16; // directions tried at each distance
 const GAP = 3; // pixels between two names
 
 /**
- * Move the names to where their clusters are now. While a picture is moved, each keeps its distance; a picture that is
- * drawn anew has room elsewhere. A name without free room is not shown: the list beside the map has all of them.
+ * Move the names to the current places of their clusters. While the map is dragged, each keeps its distance; after a new
+ * drawing, free space is searched again. A name without free space is hidden: the list beside the map has all names.
  */
 export function placeNames(names, lines, scatter) {
   if (!names || !scatter?.places) return;
@@ -27,14 +27,14 @@ export function placeNames(names, lines, scatter) {
   lines?.setAttribute("d", shown.filter(leads).map(({ x, y, from }) => `M${from.map(Math.round)}L${Math.round(x)},${Math.round(y)}`).join(""));
 }
 
-/** Whether a name is so far from its cluster that a line has to say which one it names. */
+/** Whether a name is so far from its cluster that it needs a line to it. */
 const leads = ({ x, y, size, from }) => Math.abs(x - from[0]) > size[0] / 2 || Math.abs(y - from[1]) > size[1] / 2;
 
-/** Return how far from its cluster a name finds room, as [x, y], or null. */
+/** Return the offset [x, y] from its cluster at which a name has free space, or null. */
 function roomFor(x, y, [wide, high], taken, shown, width, height) {
   for (const reach of REACH) {
     for (let way = 0; way < (reach ? WAYS : 1); way += 1) {
-      // A name is several times as wide as high: to its sides it must be further away for the same gap.
+      // A name is several times as wide as high, so it must be further away sideways for the same gap.
       const away = [Math.cos((2 * Math.PI * way) / WAYS) * (reach && reach + wide / 2), Math.sin((2 * Math.PI * way) / WAYS) * (reach && reach + high / 2)];
       const [left, top] = [x + away[0] - wide / 2, y + away[1] - high / 2];
       const inside = left >= 0 && top >= 0 && left + wide <= width && top + high <= height;
@@ -45,7 +45,7 @@ function roomFor(x, y, [wide, high], taken, shown, width, height) {
   return null;
 }
 
-/** Return a function that tells how many cells of a rectangle of the canvas have a point: from sums over all before each cell. */
+/** Return a function that counts the cells with a point in a rectangle of the canvas, from a summed-area table. */
 function takenBy(scatter, width, height) {
   const [columns, rows] = [Math.ceil(width / CELL) + 1, Math.ceil(height / CELL) + 1];
   const sums = new Int32Array((columns + 1) * (rows + 1));

@@ -1,4 +1,4 @@
-// Main: the frame around every view, and which view the address names.
+// Main: the frame around every view, and the choice of the view by the address.
 import { html, render, useEffect, useState } from "./vendor/preact-htm.js";
 import { ask, noteSnapshot, path, setToken, token } from "./ask.js";
 import { isReport } from "./report.js";
@@ -20,7 +20,7 @@ import { Search } from "./search.js";
 
 const VIEWS = { search: Search, add: Add, documents: Documents, health: Health, compare: Compare, map: ChunkMap, document: Document, chunks: Chunks, questions: Asked, judgements: Judgements, asked: Queries };
 const TABS = [["search", "Search"], ["documents", "Documents"], ["map", "Map"], ["health", "Health"], ["compare", "Compare"]];
-const LOOK_MS = 5000; // between two looks for a newer snapshot; the answer is a few hundred bytes
+const LOOK_MS = 5000; // between two checks for a newer snapshot, each a few hundred bytes
 
 function App() {
   const place = usePlace();
@@ -51,7 +51,7 @@ function skip(event) {
   document.getElementById("main").focus();
 }
 
-/** Look for another snapshot now and then; every view is drawn anew when it is in service. */
+/** Check for a newer snapshot regularly. Every view is rendered again when there is one. */
 function look(place, set) {
   let [stopped, known] = [false, null];
   const once = async () => {
@@ -83,7 +83,7 @@ const Head = ({ place, served }) => html`
   </header>
 `;
 
-/** Which store and which snapshot the page shows. */
+/** The menus for the store and the snapshot shown. */
 function Where({ place, served: { stores, status } }) {
   return html`
     <div class="where">
@@ -101,14 +101,14 @@ function Where({ place, served: { stores, status } }) {
   `;
 }
 
-/** The languages about which vectors say little, with their documents. */
+/** The languages that the embedding model knows badly, with the number of their documents. */
 function PoorlyRead({ languages }) {
   const letters = languages.map(([lang, of]) => `${Math.round(100 * of.share)} % of the letters in ${lang}`).join(", ");
   const named = languages.map(([lang, of]) => `${lang} (${number(of.documents)})`).join(", ");
   return html`<span title=${`The embedding model cannot read ${letters}. Name a multilingual model.`}>vectors say little about documents in ${named}</span>`;
 }
 
-/** Ask for the token, for those who have not opened the address that holds it. */
+/** Ask for the token if the page was not opened by the address that contains it. */
 function AskToken({ again, wrong }) {
   const take = (event) => {
     event.preventDefault();

@@ -1,4 +1,4 @@
-// Map: all chunks in two dimensions, those with similar vectors near each other.
+// Map: all chunks in two dimensions, with similar vectors near each other.
 import { html, useEffect, useLayoutEffect, useMemo, useRef, useState } from "./vendor/preact-htm.js";
 import { ask, path, useAnswer } from "./ask.js";
 import { sqlOf, written } from "./conditions.js";
@@ -11,7 +11,7 @@ import { colour } from "./types.js";
 import { number, plural } from "./words.js";
 
 const COLOURS = [["type", "Type"], ["strategy", "Strategy"], ["folder", "Folder"], ["date", "Date"], ["since", "Since snapshot"], ["twice", "Duplicates"], ["gaps", "Gaps"]];
-// What each colour answers, and the SQL of what it shows.
+// For each way of colouring, the question that it answers and its SQL.
 const ASKED = {
   type: ["Which subjects does the store have, and of which type is each?", "SELECT content_type, count(*) AS chunks FROM chunks GROUP BY ALL ORDER BY chunks DESC"],
   strategy: ["Which strategy splits which subject?", "SELECT strategy, count(*) AS chunks FROM chunks GROUP BY ALL ORDER BY chunks DESC"],
@@ -23,12 +23,12 @@ const ASKED = {
 };
 const [NO_GAP, GAPS] = ["nothing missing", ["read badly", "an older version", "beside a rejected file"]];
 const GAP_COLOURS = { [NO_GAP]: "var(--line)", "read badly": "var(--bad)", "an older version": colour("faq"), "beside a rejected file": colour("code") };
-const AGES = ["date", "since"]; // colours in the order of time, of which the newest is the strongest
+const AGES = ["date", "since"]; // colourings by time, with the strongest shade for the newest
 const MOST_AGES = 10; // more shades of one colour cannot be told apart
-const PALETTE = ["code", "table", "slides", "data", "faq", "chat", "email", "log", "legal", "reference"]; // for what is no type
-const PAUSE_MS = 120; // over a point before its text is asked for
-const SHORT = 400; // characters of a text; the chunks nearest to it stand below
-const LISTED = 100; // chunks behind an encircled set; the view of chunks shows as many
+const PALETTE = ["code", "table", "slides", "data", "faq", "chat", "email", "log", "legal", "reference"]; // for values that are no content types
+const PAUSE_MS = 120; // over a point before its text is requested
+const SHORT = 400; // characters of a text, with the nearest chunks below
+const LISTED = 100; // chunks linked from an encircled set; the view of chunks shows as many
 
 export function ChunkMap({ place }) {
   const { store, at } = lasting();
@@ -40,7 +40,7 @@ export function ChunkMap({ place }) {
   `;
 }
 
-/** Return the group of each point and the groups' names, by what the points are coloured by. */
+/** Return the group of each point and the groups' names for the chosen colouring. */
 function groups(map, by) {
   if (by === "twice") return { names: ["once", "several times"], of: map.twice };
   if (by === "gaps") {
@@ -55,7 +55,7 @@ function groups(map, by) {
   return { names, of: map.uri.of.map((one) => names.indexOf(folders[one])) };
 }
 
-/** Return groups of times in their order: years, months or days, whichever are few enough; the oldest stand together. */
+/** Return groups of times in order: years, months or days, whichever are few enough, with the oldest in one group. */
 function aged(times) {
   const texts = times.map(String);
   const long = [10, 7, 4].find((length) => new Set(texts.map((one) => one.slice(0, length))).size <= MOST_AGES) ?? 4;
@@ -67,7 +67,7 @@ function aged(times) {
   return { names, of: cut.map((one) => places.get(one) ?? 0) };
 }
 
-/** Return a shade for an age: `place` of `count`, the last is the newest. */
+/** Return the shade for age `place` of `count`; the last is the newest. */
 function shade(place, count) {
   const share = count > 1 ? place / (count - 1) : 1;
   return `light-dark(hsl(200 ${30 + 60 * share}% ${78 - 52 * share}%), hsl(200 ${25 + 65 * share}% ${30 + 48 * share}%))`;
@@ -123,7 +123,7 @@ function Canvas({ map, group, by, only, over, choose, encircling }) {
     return () => scatter.current.close();
   }, [places]);
   useEffect(() => scatter.current?.places && scatter.current.paint(paint.colours, paint.faint), [paint]);
-  useLayoutEffect(() => { if (scatter.current) scatter.current.encircling = encircling; }, [encircling]); // as soon as the button shows it
+  useLayoutEffect(() => { if (scatter.current) scatter.current.encircling = encircling; }, [encircling]); // at the same time as the button shows it
   if (failed) return html`<${Failure} error=${failed} />`;
   return html`
     <div class="canvas">
@@ -136,7 +136,7 @@ function Canvas({ map, group, by, only, over, choose, encircling }) {
 
 const trace = (svg, line) => svg?.firstElementChild.setAttribute("points", (line ?? []).map((one) => one.join(",")).join(" "));
 
-/** Return the colours of the points, and which are faint since another group is shown alone. */
+/** Return the colours of the points, and which are faint because another group is shown alone. */
 function painted(group, by, only) {
   const probe = document.createElement("span");
   document.body.append(probe);
@@ -187,20 +187,20 @@ function Pointed({ map, point }) {
   `;
 }
 
-/** The chunks nearest to one by their vectors, with the similarity of each. */
+/** The chunks whose vectors are nearest to one's, with their similarity. */
 function Near({ of }) {
   const found = useAnswer(isReport ? null : `near ${lasting().store} ${lasting().at} ${of.chunk_id}`, (signal) => ask(path(`near/${of.chunk_id}`), undefined, signal));
   return found.value?.chunk_id === of.chunk_id && html`<h3>Nearest chunks</h3><${Nearest} hits=${found.value.hits} />`;
 }
 
-/** The way to the texts of points. */
+/** The link to the texts of points. */
 const Read = ({ map, points, title }) => html`<a href=${link("chunks", { is: written([["chunk_id", "in", points.slice(0, LISTED).map((point) => map.chunk_id[point])]]), title })}>
   Read ${points.length > LISTED ? `the first ${LISTED}` : "them"}</a>`;
 
 /** Return the points of a group. */
 const pointsOf = (group, name) => [...group.of.keys()].filter((point) => group.names[group.of[point]] === name);
 
-/** What was encircled: its types, its documents, and the way to its chunks. */
+/** What was encircled: types, documents, and a link to the chunks. */
 function Chosen({ map, points, clear }) {
   const documents = [...new Set(points.map((point) => map.uri.of[point]))];
   return html`

@@ -1,44 +1,43 @@
-// Markdown: tables, headings, code and emphasis of a text, drawn. All becomes text in elements, never markup of a document.
+// Markdown: render tables, headings, code and emphasis of a text, as text in elements and never as the document's markup.
 import { html, useState } from "./vendor/preact-htm.js";
 import { figureOf, hasFigure, Pictured, piecesOf } from "./pictured.js";
 import { lit, number } from "./words.js";
 
-const SHORT = 24; // characters of a cell that stands on one line, such as a date with its time
-const MOST_ROWS = 100; // of a table; a chunk of more rows is for its exact text
+const SHORT = 24; // characters of a cell that is kept on one line, such as a date with a time
+const MOST_ROWS = 100; // of a rendered table; a longer one is shown as exact text
 const ROW = /^\s*\|.*\|\s*$/;
 const RULE = /^\s*\|(\s*:?-+:?\s*\|)+\s*$/;
 const HEADING = /^(#{1,6})\s+(\S.*)$/;
 const FENCE = /^\s*(```|~~~)(.*)$/;
-const TAG = /<\/?[A-Za-z][^<>]*>/g; // in a heading, where documentation puts anchors and icons
-const INLINE = /(?:`([^`\n]+)`|\*\*([^*\n]+)\*\*)/; // code, and what is strong
-const BAR = /(?<!\\)\|/; // one that no backslash makes a letter
-const AS_IT_IS = ["code", "log", "data"]; // types whose "#" and "|" mean something else
-// A line of prose that an editor broke: long, and the next one goes on with its sentence. Lists, verses and addresses have
-// shorter lines, or lines that begin with a capital after a full stop.
+const TAG = /<\/?[A-Za-z][^<>]*>/g; // in a heading: documentation puts anchors and icons there
+const INLINE = /(?:`([^`\n]+)`|\*\*([^*\n]+)\*\*)/; // code and strong text
+const BAR = /(?<!\\)\|/; // not escaped by a backslash
+const AS_IT_IS = ["code", "log", "data"]; // types in which "#" and "|" have other meanings
+// A line of prose that an editor broke: it is long, and the next line continues its sentence. Lists, verses and addresses
+// have shorter lines, or lines that begin with a capital after a full stop.
 const BROKEN = /^(?=.{50}).*[^\s.!?:;|\\]$/u;
 const GOES_ON = /^(?:\p{Ll}|[\p{Lu}\p{N}(“"'][^:|]*$)/u;
 
-/** A text in which the words that a search matched are lit. */
+/** A text with the words that a search matched highlighted. */
 export const Lit = ({ text, terms }) =>
   html`${lit(text, terms).map((piece) => (piece.lit ? html`<mark>${piece.text}</mark>` : piece.text))}`;
 
-/** A text with its code, its figures and what is strong drawn. */
+/** A text with code, figures and strong text rendered. */
 const Line = ({ text, terms }) => html`<${Pieces} text=${text} terms=${terms} as=${Spoken} />`;
 
 const Pieces = ({ text, terms, as: Words = Lit }) => html`${piecesOf(text).map((piece) => (piece.key
   ? html`<${Pictured} of=${piece} />` : html`<${Words} text=${piece} terms=${terms} />`))}`;
 
 const Spoken = ({ text, terms }) => {
-  const pieces = text.split(INLINE); // in turn: text, code or undefined, strong or undefined
+  const pieces = text.split(INLINE); // repeats: text, code or undefined, strong or undefined
   return html`${pieces.map((piece, place) => piece && html`<${AROUND[place % 3]}><${Lit} text=${piece} terms=${terms} /><//>`)}`;
 };
 const AROUND = [({ children }) => children, "code", "strong"];
 
 /**
- * A text of a document with its tables, headings, code and emphasis drawn, and a way to the text as it is, which is `own` where the
- * figures of `text` are named by other words. `type` is its content type;
- * `context` is what stands before it when it is embedded, such as the header of a table that goes on; `cut` tells that
- * its last line is not whole, and without a `choice` there is no such way.
+ * A text of a document with tables, headings, code and emphasis rendered, and with a `choice`, a switch to the exact
+ * text. That is `own` if figures have other names in `text`. `type` is the content type. `context` is what precedes the
+ * text when it is embedded, such as the header of a continued table. `cut` says that the last line is incomplete.
  */
 export function Drawn({ text, own: itself = text, terms = [], type, context = "", cut = false, choice = true }) {
   const [exact, show] = useState(false);
@@ -54,10 +53,10 @@ export function Drawn({ text, own: itself = text, terms = [], type, context = ""
 
 const isDrawn = (text) => INLINE.test(text) || hasFigure(text);
 
-/** Return whether a text has a table that can be drawn. */
+/** Return whether a text has a table that can be rendered. */
 export const hasTable = (text, context) => partsOf(text, context).some((part) => part.rows);
 
-/** The tables of a text alone. */
+/** Only the tables of a text. */
 export const Tables = ({ text, context }) => html`${partsOf(text, context).filter((part) => part.rows).map((part) => html`<${Part} of=${part} terms=${[]} />`)}`;
 
 function Part({ of, terms, more }) {
@@ -75,7 +74,7 @@ const Grid = ({ of: { head, rows, sides }, terms }) => html`
     <tbody>${rows.slice(0, MOST_ROWS).map((row) => html`<tr>${row.map((cell, place) => html`<td class=${`${cell.length > SHORT ? "wide" : ""} ${sides[place] ?? ""}`} dir="auto"><${Pieces} text=${cell} terms=${terms} /></td>`)}</tr>`)}</tbody>
   </table>${rows.length > MOST_ROWS && html`<p class="told">${number(rows.length - MOST_ROWS)} more rows: the exact text has them.</p>`}</div>`;
 
-/** Return a text without the beginning of a row at its end. */
+/** Return a text without an incomplete row at its end. */
 function wholeRows(text) {
   const last = text.lastIndexOf("\n");
   return last > 0 && /^\s*\|/.test(text.slice(last + 1)) ? text.slice(0, last) : text;
@@ -107,20 +106,20 @@ function partsOf(text, context = "") {
   return parts.map(trimmed).map(flowing).filter((part) => part.lines?.length !== 0 && part.code?.length !== 0);
 }
 
-/** Return whether a text, such as a chunk of a longer one, begins within code: then its first fence ends some. */
+/** Return whether a text, such as a chunk of a longer one, begins within code, so that its first fence ends it. */
 function beginsInCode(lines) {
   const fences = lines.map((line) => FENCE.exec(line)).filter(Boolean);
   return fences.length % 2 === 1 && fences[0][2].trim() === "";
 }
 
-/** Return a part of lines without the blank ones at its ends: what is drawn before and after it stands apart anyway. */
+/** Return a part of lines without blank ones at its ends: rendered elements have space between them anyway. */
 function trimmed(part) {
   if (!part.lines) return part;
   const filled = part.lines.map((line) => line.trim() !== "");
   return { lines: part.lines.slice(Math.max(0, filled.indexOf(true)), filled.lastIndexOf(true) + 1) };
 }
 
-/** Return a part of lines with those together that an editor broke: a screen has other widths. */
+/** Return a part of lines with those joined that an editor broke: a screen has other widths. */
 function flowing(part) {
   if (!part.lines) return part;
   const lines = [];
@@ -131,7 +130,7 @@ function flowing(part) {
   return { lines, joined: lines.length < part.lines.length };
 }
 
-/** Return where the table ends that begins at a line, or that line if none does: its rows have as many cells. */
+/** Return the end of the table that begins at a line, or that line if there is none. All rows have as many cells. */
 function tableEnd(lines, at) {
   if (!ROW.test(lines[at])) return at;
   const width = cellsOf(lines[at]).length;
@@ -140,7 +139,7 @@ function tableEnd(lines, at) {
   return width > 1 ? end : at;
 }
 
-/** Return a table. Rows without a rule are those of one that began before; its header is the line of the `context` that fits. */
+/** Return a table. Rows without a rule continue an earlier table, whose header is the matching line of `context`. */
 function tableOf(lines, context) {
   const rows = lines.filter((line) => !RULE.test(line)).map(cellsOf);
   const rule = lines.find((line) => RULE.test(line));
@@ -150,5 +149,5 @@ function tableOf(lines, context) {
   return { head, rows, sides };
 }
 
-/** Return the cells of a row: bars within a cell have a backslash before them. */
+/** Return the cells of a row. Bars within a cell are escaped by a backslash. */
 const cellsOf = (line) => line.trim().replace(/^\|/, "").replace(/\|$/, "").split(BAR).map((cell) => cell.trim().replaceAll("\\|", "|"));

@@ -1,4 +1,4 @@
-// Original: a page of the file that a document was read from, with the boxes of its chunks.
+// Original: a page of a document's file, with the boxes of its chunks.
 import { html, useEffect, useRef } from "./vendor/preact-htm.js";
 import { ask, path, useAnswer } from "./ask.js";
 import { Busy, Failure, showing } from "./parts.js";
@@ -7,15 +7,15 @@ import { lasting } from "./state.js";
 import { colour } from "./types.js";
 import { number } from "./words.js";
 
-const SHORTEST_LINE = 3; // letters and digits; a shorter line stands in many chunks
+const SHORTEST_LINE = 3; // letters and digits; a shorter line occurs in many chunks
 const PAGED = ["pdf"];
-const SHOWN_PX = 60; // of a box, and of what stands above it
-const A4 = "595 / 842"; // the room of a page that is being drawn, so that what stands below it does not move
+const SHOWN_PX = 60; // of a box and of the page above it
+const A4 = "595 / 842"; // the space of a page while it loads, so that what is below it does not move
 
-/** Return whether the pages of a document of this format can be drawn. */
+/** Return whether pages of documents of this format can be shown. */
 export const hasPages = (format) => !isReport && PAGED.includes(format);
 
-/** Use where the elements of a document stand: [start, end, page, left, top, right, bottom] each, in points. */
+/** Use the places of a document's elements, each [start, end, page, left, top, right, bottom] in points. */
 export function usePlaces(uri, wanted) {
   const { store, at } = lasting();
   return useAnswer(wanted ? `places ${store} ${at} ${uri}` : null, (signal) => ask(path("places", { uri }), undefined, signal));
@@ -26,7 +26,7 @@ function usePage(uri, page) {
   return useAnswer(`original ${store} ${at} ${uri} ${page}`, (signal) => ask(path("original", { uri, page }), undefined, signal));
 }
 
-/** The page; `cut` gives the text of a span, `turn` goes to another page, `choose` to a chunk. */
+/** The page. `cut` returns the text of a span, `turn` goes to another page, `choose` to a chunk. */
 export function Original({ uri, page, places, leaves, chosen, cut, turn, choose }) {
   const found = usePage(uri, page);
   const drawn = found.value;
@@ -60,16 +60,16 @@ const Pager = ({ page, pages, turn }) => html`
     <button type="button" disabled=${page >= pages} onClick=${() => turn(page + 1)} aria-label="Page after">›</button>
   </figcaption>`;
 
-const WHOLE = ["unreadable", "unsupported"]; // reasons that hold for the file, and so for all of its pages
+const WHOLE = ["unreadable", "unsupported"]; // reasons that apply to the whole file, and so to all pages
 
-/** Why there is no picture. If one page alone cannot be drawn, the way to the others stays. */
+/** Why there is no picture. If only one page cannot be drawn, the buttons for the others stay. */
 const Refusal = ({ of: { reason, message, number: page, pages }, turn }) => WHOLE.includes(reason)
   ? html`<p class="told" role="status">The pages of the original cannot be shown: ${message}.</p>`
   : html`<figure class="original">
       ${pages > 1 && html`<${Pager} page=${page} pages=${pages} turn=${turn} />`}
       <p class="told" role="status">Page ${page} of the original cannot be shown: ${message}.</p></figure>`;
 
-/** Scroll what holds the page, and nothing else, until the box of the chosen chunk can be seen. */
+/** Scroll only the page's container until the box of the chosen chunk is visible. */
 function reveal(figure) {
   const [box, holder] = [figure?.querySelector("rect.chosen"), figure?.closest("aside")];
   if (!box) return;
@@ -77,7 +77,7 @@ function reveal(figure) {
   if (own.top < seen.top || own.top + SHOWN_PX > seen.bottom) holder.scrollTop += own.top - seen.top - SHOWN_PX;
 }
 
-/** Draw the page that somebody turns to next, so that it is there when they do. */
+/** Load the next page ahead, so that it is there when the user turns to it. */
 function Ahead({ uri, page, pages }) {
   return page <= pages && html`<${Asked} key=${page} uri=${uri} page=${page} />`;
 }
@@ -88,8 +88,8 @@ function Asked({ uri, page }) {
 }
 
 /**
- * Return the boxes of a chunk on a page. An element that lies in the chunk has its own box. Of one that is cut, the
- * lines count whose words the chunk holds; where none is found, as in tables, the whole box is not sure.
+ * Return the boxes of a chunk on a page. An element within the chunk has its own box. Of an element that is cut, only
+ * the lines whose words are in the chunk count. If none is found, as in tables, the whole box is marked as uncertain.
  */
 function boxesOf(row, places, drawn, cut) {
   const own = places.filter(([start, end, page]) => page === drawn.number && start < row.end_char && end > row.start_char);

@@ -1,4 +1,4 @@
-// Parts: small pieces that every view is made of.
+// Parts: small components that all views use.
 import { html, useState } from "./vendor/preact-htm.js";
 import { Drawn } from "./markdown.js";
 import { useKeys } from "./pictured.js";
@@ -10,10 +10,10 @@ import { number } from "./words.js";
 /** The name of a content type, with its colour. */
 export const Type = ({ of }) => html`<span class="type" title=${TYPES[of]} style=${{ "--colour": colour(of) }}>${of}</span>`;
 
-const BLANK = /\n\s*\n\s*\n/g; // more than one blank line says nothing in an excerpt
-const LONG = 900; // characters; a hit that shows more of itself pushes the next one off the screen
+const BLANK = /\n\s*\n\s*\n/g; // more than one blank line is useless in an excerpt
+const LONG = 900; // characters; a longer hit pushes the next one off the screen
 
-/** The text of a chunk, drawn, with the words of a search lit. A long one is cut until somebody asks for the rest. */
+/** The text of a chunk, rendered, with matched words highlighted. A long text is cut until the user opens it. */
 export function Excerpt({ of, terms = [], long = LONG }) {
   const text = useKeys(of).replace(BLANK, "\n\n");
   const [whole, show] = useState(text.length <= long);
@@ -23,31 +23,31 @@ export function Excerpt({ of, terms = [], long = LONG }) {
   `;
 }
 
-/** What stands where nothing is: what it means, and what to do. */
+/** A message in place of an empty list: what it means, and what to do. */
 export const Empty = ({ title, children }) => html`<div class="empty"><h2>${title}</h2><p>${children}</p></div>`;
 
-/** What went wrong, in the words of the server. */
+/** An error, in the words of the server. */
 export const Failure = ({ error }) => error.kind === "NotHeld"
   ? html`<${Empty} title="This is not in the report">${error.message}<//>`
   : html`<div class="failure" role="alert"><strong>That did not work.</strong> <${Said} of=${error.message} /></div>`;
 
-/** A message; the lines after its first point at a place in a statement, by their columns. */
+/** A message. Its lines after the first point at a place in a statement by their columns. */
 function Said({ of }) {
   const [first, ...rest] = of.split("\n");
   return html`<span>${first}</span>${rest.length > 0 && html`<pre tabindex="0">${rest.join("\n")}</pre>`}`;
 }
 
-/** That something takes time; it shows after a moment only, so that quick answers do not flicker. */
+/** A waiting indicator. It appears after a delay, so that quick answers do not flicker. */
 export const Busy = ({ what = "Loading" }) => html`<p class="busy" role="status">${what}…</p>`;
 
-/** An answer: the failure, or that it takes time, or what `children` make of its value. */
+/** An answer: an error, a waiting indicator, or what `children` returns for its value. */
 export function Answer({ of, what, children }) {
   if (of.error) return html`<${Failure} error=${of.error} />`;
   if (of.value === undefined) return html`<${Busy} what=${what} />`;
   return children(of.value);
 }
 
-/** A bar of a share in [0, 1], with its number. */
+/** A bar for a share in [0, 1], with its number. */
 export const Bar = ({ share, label, of = "var(--accent)" }) => html`
   <span class="bar">
     <span class="track"><span class="fill" style=${{ width: `${100 * Math.min(1, Math.max(0, share))}%`, background: of }}></span></span>
@@ -55,24 +55,24 @@ export const Bar = ({ share, label, of = "var(--accent)" }) => html`
   </span>
 `;
 
-/** A link to a document, or to a chunk in it; `of` names another store or snapshot than that of the address. */
+/** A link to a document or a chunk in it. `of` names a store or snapshot other than that of the address. */
 export const ToDocument = ({ uri, chunk, of = {}, children }) =>
   html`<a class="uri" href=${link("document", { ...of, uri, chunk })}><bdi>${children ?? uri}</bdi></a>`;
 
-const NAMED = 80; // characters of a chunk without headings: about a line
+const NAMED = 80; // characters of a chunk without headings, about a line
 
-/** What names a chunk: the last of its headings, or how it begins. */
+/** The name of a chunk: its last heading, or its first words. */
 const nameOf = ({ headings, text }) => headings.slice(-2).join(" › ") || text.trim().slice(0, NAMED);
 
-/** The chunks nearest to one, each with the cosine of the angle between its vector and that one's. */
+/** The chunks nearest to one, each with the cosine similarity of their vectors. */
 export const Nearest = ({ hits }) => html`
   <table class="nearest"><caption class="unseen">Nearest chunks</caption><thead><tr><th scope="col" class="right"><${Term} of="similarity">Similarity<//></th><th scope="col">Chunk</th></tr></thead>
     <tbody>${hits.map((one) => html`<tr><td class="right">${one.score.toFixed(2)}</td><td class="wide"><${ToDocument} uri=${one.uri} chunk=${one.chunk_id}>${nameOf(one)}<//><br /><small><bdi>${one.uri}</bdi></small></td></tr>`)}</tbody></table>`;
 
-/** The statement of a picture. Whoever wants more goes on from it with `docmill sql`. */
+/** The SQL of a chart, which users can extend with `docmill sql`. */
 export const Sql = ({ children }) => html`<details class="sql"><summary>SQL</summary><pre>${children}</pre></details>`;
 
-/** A choice of one among a few. */
+/** Buttons to choose one of a few values. */
 export const Choice = ({ label, value, of, set }) => html`
   <fieldset class="choice">
     <legend class="unseen">${label}</legend>
@@ -84,7 +84,7 @@ export const Choice = ({ label, value, of, set }) => html`
   </fieldset>
 `;
 
-/** A table of rows. Each column is { name, of, right, wide, term }: its heading, a function of a row, how it stands, and which word of docmill's own it is. */
+/** A table. Each column is { name, of, right, wide, term }: heading, function of a row, alignment, width, and the term of docmill that it shows. */
 export const Table = ({ columns, rows, caption }) => html`
   <div class="scrolled" tabindex="0" role="region" aria-label=${caption}>
     <table>
@@ -101,7 +101,7 @@ export const Table = ({ columns, rows, caption }) => html`
   </div>
 `;
 
-const SHOWN = 20; // rows of a list; the way to all of them stands below
+const SHOWN = 20; // rows of a list, with a button for all of them below
 
 /** A table of the first rows, and the rest on demand. */
 export function List({ rows, ...of }) {
@@ -112,7 +112,7 @@ export function List({ rows, ...of }) {
 
 const shown = (value) => (typeof value === "number" ? number(value) : value);
 
-/** Show a value in an input (as its `ref`) unless a person is typing there: an answer that comes meanwhile would take back what they typed. */
+/** Show a value in an input (as its `ref`) unless the user is typing there: a late answer would overwrite what they typed. */
 export const showing = (value) => (input) => {
   if (input && input !== document.activeElement) input.value = value;
 };

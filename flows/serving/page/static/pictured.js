@@ -7,28 +7,28 @@ import { slicer } from "./words.js";
 const FIGURE = /!\[([^\]\n]*)\]\(docmill:figure\/([0-9a-f]{32})(?:\s+(?:"[^"\n]*"|'[^'\n]*'|\([^()\n]*\)))?\)/;
 const ALONE = new RegExp(`^\\s*${FIGURE.source}\\s*$`);
 const ANY = new RegExp(FIGURE.source, "g");
-const OTHER = /!\[|<img\b/i; // what else may be a picture: as Markdown itself names one
+const OTHER = /!\[|<img\b/i; // other pictures, as Markdown or HTML name them
 const BEGINS = new RegExp(`^(?:${OTHER.source})`, "i");
-const UNTOLD = /[\[\]|\s]+/g; // what would end the words of a figure, or the cell that it stands in
+const UNTOLD = /[\[\]|\s]+/g; // characters that would end a figure's words or its table cell
 
-/** Return the figure that a line of a text is, as { key, alt }, or null. */
+/** Return the figure of a line as { key, alt }, or null. */
 export function figureOf(line) {
   const [, alt, key] = ALONE.exec(line) ?? [];
   return key ? { key, alt } : null;
 }
 
-/** Return the words of a text and the figures among them, in order. */
+/** Return the words and figures of a text in order. */
 export function piecesOf(text) {
-  const parts = text.split(FIGURE); // in turn: words, what stands for a figure, and its key
+  const parts = text.split(FIGURE); // repeats: words, a figure, and its key
   return parts.flatMap((part, at) => (at % 3 === 0 ? part || [] : at % 3 === 2 ? { key: part, alt: parts[at - 1] } : []));
 }
 
-/** Return whether there is a figure among the words of a text. */
+/** Return whether a text contains a figure. */
 export const hasFigure = (text) => FIGURE.test(text);
 
 /**
- * Use the text of a chunk with its figures named by their keys. The text of a Markdown file has addresses instead, of
- * which the store knows which pictures it keeps; no address is ever asked for. `known` are the figures of the document.
+ * Use the text of a chunk with its figures named by their keys. The text of a Markdown file has addresses instead, for
+ * which the store knows the pictures that it keeps; no address is ever requested. `known` are the document's figures.
  */
 export function useKeys(of, known) {
   const { store, at } = lasting();
@@ -54,7 +54,7 @@ function withKeys({ text, start_char }, figures) {
   return parts.join("") + cut(at, Infinity);
 }
 
-/** A figure, with the words that its file gives in place of it; it is drawn when somebody comes near it. */
+/** A figure with its alternative text. It is loaded when it comes near the visible part. */
 export function Pictured({ of }) {
   const [shown, set] = useState({});
   useEffect(() => {

@@ -1,12 +1,12 @@
-// Queries: what people ask, what the documents do not answer, and what moved between two snapshots.
+// Queries: what people ask, which queries have no answer, and how answers changed between two snapshots.
 import { html, useState } from "./vendor/preact-htm.js";
 import { ask, path, useAnswer } from "./ask.js";
 import { Answer, Empty, List, ToDocument } from "./parts.js";
 import { lasting, link } from "./state.js";
 import { number, percent, plural, time } from "./words.js";
 
-const NAMED = 3; // documents of a cell; more make its row taller than the others
-const DOUBTFUL = 0.2; // confidence of the best hit below which a query counts as not answered
+const NAMED = 3; // documents named in a cell; more would make its row taller than the others
+const DOUBTFUL = 0.2; // a query whose best hit has a lower confidence counts as not answered
 
 const use = (name, of) => {
   const { store, at } = lasting();
@@ -33,7 +33,7 @@ export function Queries({ status }) {
         <${Moved} newest=${status.snapshot} />`}<//>`;
 }
 
-/** The queries without a good answer, which are asked again for this. */
+/** The queries without a good answer. All queries are searched again to find them. */
 function Gaps() {
   const [wanted, want] = useState(false);
   const found = use("gaps", wanted);
@@ -46,7 +46,7 @@ function Gaps() {
             <ul class="plain">${gap.queries.map((one) => html`<li><${Query} of=${one.query} /> <span class="told">${number(one.times)} ×, best hit ${one.confidence == null ? "none" : one.confidence.toFixed(2)}</span></li>`)}</ul></li>`)}</ol>`}<//>`}`;
 }
 
-/** What moved in the answers to the most frequent queries between two snapshots. */
+/** Changes in the answers to the most frequent queries between two snapshots. */
 function Moved({ newest }) {
   const kept = useAnswer(`snapshots ${lasting().store}`, (signal) => ask(path("snapshots"), undefined, signal));
   const [old, choose] = useState("");

@@ -79,7 +79,7 @@ export const QUESTIONS = {
   ]
 };
 
-// What the list of documents asks first, in the same form. The server answers it ahead.
+// The first query of the list of documents, in the same form. The server runs it ahead.
 export const LISTS = {
   "documents": [
     "SELECT uri, title, format, content_type, chunks, characters, status, len(warnings) AS warnings,",
@@ -88,7 +88,7 @@ export const LISTS = {
   ]
 };
 
-// What the page asks of two snapshots, in the same form: OLD and NEW stand for their numbers.
+// Queries on two snapshots, in the same form. OLD and NEW are placeholders for their numbers.
 export const BETWEEN = {
   "refused": [
     "SELECT reason, uri, message FROM (FROM rejects_at(NEW) EXCEPT FROM rejects_at(OLD))",
@@ -102,5 +102,5 @@ export const statementOf = (name) => (QUESTIONS[name] ?? LISTS[name]).join("\n")
 /** Return the SQL of a question about two snapshots. */
 export const statementBetween = (name, old, fresh) => BETWEEN[name].join("\n").replace("OLD", Number(old)).replace("NEW", Number(fresh));
 
-/** Return a text as a literal of SQL. */
+/** Return a text as an SQL literal. */
 export const quoted = (text) => `'${String(text).replaceAll("'", "''")}'`;

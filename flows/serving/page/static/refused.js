@@ -1,6 +1,6 @@
-// Refused: a question that got no answer.
+// Refused: errors for requests that failed.
 
-/** A request that failed, in the words of the server or of the report. */
+/** A failed request, with the message of the server or report. */
 export class Refused extends Error {
   constructor({ message, kind = "", status = 0 }) {
     super(message);
@@ -9,5 +9,5 @@ export class Refused extends Error {
   }
 }
 
-/** What a report does not hold, and the command that shows it. */
+/** Something that a report does not contain, with the command that shows it. */
 export const notHeld = (what, command = "docmill serve") => new Refused({ message: `${what} \`${command}\` shows it.`, kind: "NotHeld" });

@@ -1,5 +1,5 @@
-// Report: the second source of answers. `docmill report` writes them beside the page as scripts, since a page that is
-// opened from disk may load scripts and no data. Each script hands its content, JSON, to `docmill.take`.
+// Report: the second source of answers. `docmill report` writes them beside the page as scripts, because a page opened
+// from disk may load scripts but no data. Each script passes its content, JSON, to `docmill.take`.
 import { holds, valueOf } from "./conditions.js";
 import { Keywords } from "./keyword.js";
 import { notHeld, Refused } from "./refused.js";
@@ -8,8 +8,8 @@ import { slicer } from "./words.js";
 /** Whether this page is a report. */
 export const isReport = document.body.dataset.report !== undefined;
 
-const given = new Map(); // the content of each script, by its name
-const asked = new Map(); // what is or will be there, by its name
+const given = new Map(); // the content of each script by name
+const asked = new Map(); // promises of contents by name
 globalThis.docmill = { take: (name, json) => given.set(name, JSON.parse(json)) };
 
 /** Return the content of a file of the report. */
@@ -26,7 +26,7 @@ export function file(name) {
 
 const lacks = (name) => new Refused({ message: `The file data/${name}.js of this report is missing or damaged. Write the report anew.` });
 
-/** Answer a request to the API as `docmill serve` does, as far as the report holds it. */
+/** Answer a request to the API as `docmill serve` does, if the report contains the answer. */
 export async function answered(path, body) {
   const [where, query] = path.split("?");
   for (const [pattern, answer] of PATHS) {
@@ -62,7 +62,7 @@ async function document_({ match, query, about }) {
   return { ...about.head, document, text: own.before ?? text };
 }
 
-/** Return all that the report holds of a document; refuse one that it leaves out. */
+/** Return the report's data on a document. Throw `Refused` for one that it leaves out. */
 async function heldDocument(uri) {
   const about = await file("about");
   const listed = (await file("documents")).find((row) => row.uri === uri);
@@ -83,9 +83,9 @@ async function changes({ match, about }) {
   return unlessFailed(await file("changes"));
 }
 
-const MOST_HITS = 100; // of a question whose values are counted, as a server does
+const MOST_HITS = 100; // of a question whose values are counted, as in a server
 
-/** Return how many chunks have each value of these columns and of the keys of metadata, under a question and conditions. */
+/** Return how many chunks have each value of these columns and metadata keys, for a question and conditions. */
 export async function facets(names, question, conditions) {
   const { keys = {} } = await file("about");
   const rows = (await chunks()).filter((row) => holds(conditions, row));
@@ -101,10 +101,10 @@ export async function rowsOf(name) {
   return unlessFailed(found);
 }
 
-/** Return the rows of the list of documents that meet a condition. */
+/** Return the rows of the list of documents that match a condition. */
 export const documents = async (conditions) => (await file("documents")).filter((row) => holds(conditions, row));
 
-let all; // chunks, which the search, its facets and the view of chunks share
+let all; // chunks, shared by the search, its facets and the view of chunks
 
 /** Return the chunks of the report, each with the columns of its document. */
 export function chunks() {

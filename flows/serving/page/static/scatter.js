@@ -1,15 +1,15 @@
-// Scatter: many points that are moved, enlarged, pointed at and encircled, drawn by WebGL 2 in one call.
+// Scatter: many points to move, zoom, point at and encircle, drawn by WebGL 2 in one call.
 //
-// The kept libraries that draw points build their programs from strings, which would need "unsafe-eval" in the
-// content security policy, or are larger than this page may be.
+// The maintained libraries for this either build programs from strings, which would need "unsafe-eval" in the content
+// security policy, or are larger than this page may be.
 
-const POINTED_PX = 9; // how near a pointer must be to a point
-const CELLS = 256; // of the grid, a side: 100,000 points are some 1.5 a cell
-const [LEAST, MOST] = [0.8, 400]; // of the scale: a little more than all, and a thousandth of it
-const SLOW_MS = 25; // between two drawings: 40 a second leave room for what else the page does
-const SLOW_FRAMES = 4; // in a row, so that a hiccup is none
-const REST_MS = 120; // without a movement, after which a moved picture is drawn anew
-const FAR = 1 / 3; // of the width; a picture that is moved further leaves too much of the canvas empty
+const POINTED_PX = 9; // maximal distance of the pointer from a point
+const CELLS = 256; // per side of the grid: 100,000 points are about 1.5 per cell
+const [LEAST, MOST] = [0.8, 400]; // of the scale: from a little more than everything to a small part
+const SLOW_MS = 25; // between two drawings: at 40 per second, the page has time for its other work
+const SLOW_FRAMES = 4; // in a row, so that a single slow frame does not count
+const REST_MS = 120; // without a movement, after which a moved picture is drawn again
+const FAR = 1 / 3; // of the width; moved further, a picture leaves too much of the canvas empty
 const STEP = 1.0015; // of the scale for each pixel of the wheel
 
 const VERTEX = `#version 300 es
@@ -30,7 +30,7 @@ void main() {
   out_colour = vec4(shown.rgb * shown.a, shown.a);
 }`;
 
-/** Points on a canvas. `over(number or -1)` is told what the pointer is over, `chosen(numbers)` what was encircled. */
+/** Points on a canvas. Calls `over` with the number of the point under the pointer or -1, `chosen` with those encircled. */
 export class Scatter {
   constructor(canvas, { over, chosen, moved }) {
     this.canvas = canvas;
@@ -62,7 +62,7 @@ export class Scatter {
     this.at = Object.fromEntries(["shift", "scale", "size"].map((name) => [name, gl.getUniformLocation(program, name)]));
   }
 
-  /** Take points: places in [0, 1] as x, y, x, y, ..., colours as red, green, blue in [0, 255], and which are faint. */
+  /** Set the points: places in [0, 1] as x, y, x, y, ..., colours as red, green, blue in [0, 255], and which are faint. */
   take(places, colours, faint) {
     this.places = places;
     this.grid = gridOf(places);
@@ -73,7 +73,7 @@ export class Scatter {
   /** Give the points other colours. */
   paint(colours, faint) {
     this.faint = faint;
-    this.drawn = undefined; // a picture in other colours is no use
+    this.drawn = undefined; // it has the old colours
     this.attribute("colour", colours, 3, this.gl.UNSIGNED_BYTE, true);
     this.attribute("faint", faint, 1, this.gl.UNSIGNED_BYTE, false);
     this.draw();
@@ -97,12 +97,12 @@ export class Scatter {
     this.draw();
   }
 
-  /** Return pixels of the canvas for one unit of the map; a map is as wide as high. */
+  /** Return the pixels of the canvas for one unit of the map, which is as wide as high. */
   unit() {
     return Math.min(this.canvas.clientWidth, this.canvas.clientHeight) * this.view.scale * 0.94;
   }
 
-  /** Return where a place of the map stands on the canvas, in pixels. */
+  /** Return the position on the canvas, in pixels, of a place of the map. */
   toScreen(x, y) {
     const unit = this.unit();
     return [this.canvas.clientWidth / 2 + (x - this.view.x) * unit, this.canvas.clientHeight / 2 - (y - this.view.y) * unit];
@@ -113,7 +113,7 @@ export class Scatter {
     return [this.view.x + (x - this.canvas.clientWidth / 2) / unit, this.view.y - (y - this.canvas.clientHeight / 2) / unit];
   }
 
-  /** Draw with the next frame, once however many ask. */
+  /** Draw in the next frame, only once however often this is called. */
   draw() {
     this.frame ??= requestAnimationFrame((now) => {
       this.frame = undefined;
@@ -123,8 +123,8 @@ export class Scatter {
   }
 
   /**
-   * Note how long the drawings take. Where they are slow, as without a GPU, the picture that is there is moved and
-   * enlarged as a whole, which costs nothing, and is drawn anew when it rests.
+   * Measure how long drawings take. If they are slow, as without a GPU, the existing picture is moved and scaled as a
+   * whole, which costs nothing, and is drawn again when the movement ends.
    */
   note(now) {
     const gap = now - (this.drawnAt ?? 0);
@@ -133,13 +133,13 @@ export class Scatter {
     this.slow ||= this.slowOnes >= SLOW_FRAMES;
   }
 
-  /** Return whether the points are drawn where they belong now, and no picture of them is moved meanwhile. */
+  /** Return whether the points are drawn at their current places, rather than as a moved picture. */
   rests() {
     const { view, drawn } = this;
     return Boolean(drawn) && drawn.x === view.x && drawn.y === view.y && drawn.scale === view.scale;
   }
 
-  /** Return where the picture of the last drawing belongs now: moved by x and y, enlarged by a factor. */
+  /** Return how to place the last picture now: its shift by x and y, and its scale. */
   moved() {
     const { view, drawn } = this;
     const unit = this.unit();
@@ -178,7 +178,7 @@ export class Scatter {
     this.told.moved();
   }
 
-  /** Return the width of a point in pixels: fewer points and a nearer view have larger ones. */
+  /** Return the width of a point in pixels, larger for fewer points and a nearer view. */
   pointSize() {
     const few = Math.sqrt(40000 / Math.max(1, this.places.length / 2));
     return Math.max(2, Math.min(12, 4 * Math.min(2, few) * Math.sqrt(this.view.scale)));
@@ -201,12 +201,12 @@ export class Scatter {
 
   listen() {
     const { canvas } = this;
-    const at = (event) => { // on what holds the canvas, since the canvas itself may be moved
+    const at = (event) => { // on the container of the canvas, because the canvas itself may be moved
       const holder = canvas.parentElement;
       const { left, top } = holder.getBoundingClientRect();
       return [event.clientX - left - holder.clientLeft, event.clientY - top - holder.clientTop];
     };
-    let held = null; // what the pressed pointer does: moves the map, or draws a line around points
+    let held = null; // the action of the pressed pointer: moving the map or encircling points
     canvas.addEventListener("wheel", (event) => (event.preventDefault(), this.zoom(STEP ** -event.deltaY, ...at(event))), { passive: false });
     canvas.addEventListener("pointerdown", (event) => {
       canvas.setPointerCapture(event.pointerId);
@@ -239,7 +239,7 @@ export class Scatter {
     event.preventDefault();
   }
 
-  /** Return the number of the point at a place of the canvas, or -1. */
+  /** Return the number of the point at a position on the canvas, or -1. */
   near(x, y) {
     if (!this.places) return -1;
     const [mapX, mapY] = this.toMap(x, y);
@@ -269,7 +269,7 @@ export class Scatter {
   }
 }
 
-/** Return whether a place lies within corners: a line from it to the right crosses their sides an odd number of times. */
+/** Return whether a place is inside a polygon: a line from it to the right crosses the sides an odd number of times. */
 function inside(x, y, corners) {
   let odd = false;
   for (let one = 0, other = corners.length - 1; one < corners.length; other = one++) {
@@ -279,7 +279,7 @@ function inside(x, y, corners) {
   return odd;
 }
 
-/** Return the points by the cells of a grid. */
+/** Return the points by grid cell. */
 function gridOf(places) {
   const cell = (value) => Math.min(CELLS - 1, Math.max(0, Math.floor(value * CELLS)));
   const cells = new Map();

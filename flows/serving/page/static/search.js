@@ -1,4 +1,4 @@
-// Search: hits as one types, why each came, and facets that narrow them.
+// Search: hits while the user types, explanations, and facets that filter them.
 import { html, useEffect, useRef, useState } from "./vendor/preact-htm.js";
 import { aheadOf } from "./ahead.js";
 import { ask, path, useAnswer } from "./ask.js";
@@ -12,9 +12,9 @@ import { Term } from "./terms.js";
 import { number, percent, plural, save, wordsOf } from "./words.js";
 
 const MODES = [["hybrid", "Hybrid"], ["keyword", "Keyword"], ["vector", "Vector"], ["beside", "Side by side", "The three rankings beside each other."]];
-const QUICK_MS = 60; // a keyword search takes a few milliseconds: it may follow each key
-const PAUSE_MS = 350; // a pause in typing; the vectors of a query take longer than a key
-const HITS = [10, 30, 100]; // the first ones, and how many each press on "More" gives
+const QUICK_MS = 60; // a keyword search takes a few milliseconds, so it can follow each key
+const PAUSE_MS = 350; // a pause in typing; embedding a query takes longer than a key press
+const HITS = [10, 30, 100]; // shown at first, and after each press on "More"
 
 export function Search({ place, status }) {
   const mode = isReport ? "keyword" : place.mode || "hybrid";
@@ -52,7 +52,7 @@ export function Search({ place, status }) {
   `;
 }
 
-// What people ask who do not look for a text: the question, and the view that answers it.
+// Questions that are not searches, with the view that answers each.
 const OTHERS = [
   ["What did the last run change?", "compare", { what: "snapshots" }],
   ["Which files were refused, and why?", "health", { see: "rejects" }],
@@ -71,7 +71,7 @@ const Start = () => html`<${Empty} title="What are you looking for?">
 <h2>What became of your documents?</h2>
 <ul class="questions">${OTHERS.map(([question, view, values]) => html`<li><a href=${link(view, values)}>${question}</a></li>`)}</ul>`;
 
-/** Have "/" go to the box, as on most sites with a search. */
+/** Let "/" focus the search box, as on most sites with a search. */
 function slash(box) {
   const pressed = (event) => {
     if (event.key !== "/" || /^(input|textarea|select)$/i.test(event.target.tagName)) return;
@@ -82,14 +82,14 @@ function slash(box) {
   return () => removeEventListener("keydown", pressed);
 }
 
-/** The hits: those by keyword while one types, those of the mode after a pause. */
+/** The hits: by keyword while the user types, by the chosen mode after a pause. */
 function Results({ typed, asked, mode, where, place = {}, set }) {
   const count = HITS.includes(Number(place.k)) ? Number(place.k) : HITS[0];
   const quick = useDelayed(typed.trim(), QUICK_MS);
   const first = useHits(quick, "keyword", where, count, true);
   const full = useHits(asked.trim() && asked === typed ? asked.trim() : null, mode, where, count);
   const [over, setOver] = useState(false);
-  useEffect(() => setOver(false), [typed]); // a pointer that rests since the question before points at nothing of this one
+  useEffect(() => setOver(false), [typed]); // a pointer that has not moved since the last question does not point at these hits
   const ready = asked === typed && full.value && full.key?.includes(JSON.stringify(asked.trim()));
   const held = useHeld(ready ? full : null, over);
   const shown = ready && !held.waits ? full : first;
@@ -118,19 +118,19 @@ function Results({ typed, asked, mode, where, place = {}, set }) {
   `;
 }
 
-/** Return hits in groups by their document, in the order of the best hit of each. */
+/** Return hits grouped by document, in the order of each one's best hit. */
 function byDocument(hits) {
   const groups = new Map();
   hits.forEach((hit) => groups.set(hit.uri, [...(groups.get(hit.uri) ?? []), hit]));
   return [...groups.values()];
 }
 
-/** The hits of one document: the best one, and the others folded. */
+/** The hits of one document: the best one, with the others folded. */
 const OfDocument = ({ of: [best, ...others], one, hits }) => html`${one(best, hits.indexOf(best))}
   ${others.length > 0 && html`<li class="others"><details><summary>${plural(others.length, "more hit")} in <bdi>${best.uri}</bdi></summary>
     <ol class="hits">${others.map((hit) => one(hit, hits.indexOf(hit)))}</ol></details></li>`}`;
 
-/** What can be done with a list of hits: see more of them, one document together, or take them away as a file. */
+/** Buttons for a list of hits: show more, group by document, or download. */
 function Below({ hits, count, place, set, asked, snapshot }) {
   const more = HITS.find((each) => each > count);
   const grouped = place.by === "document";
@@ -143,11 +143,11 @@ function Below({ hits, count, place, set, asked, snapshot }) {
 }
 
 const SAVED = ["rank", "uri", "page", "line", "start_char", "end_char", "score", "relevance", "confidence", "vector_score", "keyword_score", "content_type", "chunk_id", "source_url", "text"];
-// A cell that begins like a formula gets a quote before it: a spreadsheet would else compute what a document says.
+// A cell that begins like a formula gets a quote before it. Otherwise a spreadsheet would run text from a document.
 const cell = (value) => `"${String(value ?? "").replace(/^[=+\-@\t\r]/, (sign) => (typeof value === "number" ? sign : `'${sign}`)).replaceAll('"', '""')}"`;
 const asCsv = (hits) => `${[SAVED, ...hits.map((hit) => SAVED.map((name) => hit[name]))].map((row) => row.map(cell).join(",")).join("\r\n")}\r\n`;
 
-/** Whoever comes back from a document stands at the hit that led there. */
+/** After going back from a document, show the hit that led there. */
 function Back({ ready }) {
   useEffect(() => {
     const chunk = history.state?.hit;
@@ -162,7 +162,7 @@ function Back({ ready }) {
 }
 const leave = (hit) => history.replaceState({ hit: hit.chunk_id }, "");
 
-/** Return a value after it has stayed the same for some time. */
+/** Return a value once it has not changed for some time. */
 function useDelayed(value, pause) {
   const [late, set] = useState(value);
   useEffect(() => {
@@ -172,7 +172,7 @@ function useDelayed(value, pause) {
   return late;
 }
 
-/** Hold an answer back while the pointer is over the list, so that nothing moves under it. */
+/** Delay an answer while the pointer is over the list, so that nothing moves under it. */
 function useHeld(answer, over) {
   const [taken, take] = useState(null);
   const key = answer?.key ?? null;
@@ -182,14 +182,14 @@ function useHeld(answer, over) {
   return { waits: key !== null && taken !== key && over, take: () => take(key) };
 }
 
-/** Use the hits of a text; one that somebody is `typing` is no query yet, and the server does not log it. */
+/** Use the hits of a text. While the user is still `typing`, the server does not log it as a query. */
 function useHits(text, mode, where, k, typing = false) {
   const { store, at } = lasting();
   const body = { query: text, k, mode, ...(typing && !isReport && { typing }), ...narrowed(where), ...(store && { store }), ...(at && { at }) };
   return useAnswer(text ? `hits ${JSON.stringify(text)} ${JSON.stringify(body)}` : null, (signal) => ask("search", body, signal));
 }
 
-/** Return the highest BM25 score of a list: bars of keywords are shares of it. */
+/** Return the highest BM25 score of a list, which keyword bars are relative to. */
 const strongest = (hits) => Math.max(...hits.map((hit) => hit.keyword_score ?? 0), 1e-9);
 
 function Found({ hit, other, most, asked, ignored, judging, snapshot }) {
@@ -210,22 +210,22 @@ function Found({ hit, other, most, asked, ignored, judging, snapshot }) {
   `;
 }
 
-const STOPPED = /is a stop word/; // what the server says of a question of which the keywords ignore every word
+const STOPPED = /is a stop word/; // in the server's message for a question with only ignored words
 
-/** What stands in place of hits while every word of a question is one that the keywords ignore. */
+/** The message in place of hits if all words of a question are ignored by the keyword search. */
 const Stopped = ({ mode, asked }) => html`<${Empty} title="Only small words so far">
   Words such as “how” and “the” stand almost everywhere, so the keywords ignore them. ${mode === "keyword" && asked
     ? html`Add a word that tells more, or let <a href=${link("search", { ...parse(location.hash), view: "", mode: "hybrid" })}>the vectors answer</a>.`
     : "Type on: one word that tells more is enough."}<//>`;
 
-/** Use the words of a question that the keywords ignore. */
+/** Use the words of a question that the keyword search ignores. */
 function useIgnored(question) {
   const { store, at } = lasting();
   const found = useAnswer(isReport || !question ? null : `ignored ${store} ${at} ${question}`, (signal) => ask(path("ignored", { q: question }), undefined, signal));
   return found.value?.ignored ?? [];
 }
 
-/** Why a hit came: what put it before the next one, its context, its words and their fields, and what each step did. */
+/** Why a hit was found: its lead over the next one, its context, matched words and fields, and each step's effect. */
 const Why = ({ hit, other, ignored }) => html`
   <details>
     <summary>Why this hit</summary>

@@ -1,4 +1,4 @@
-// Splits: one document, split in two ways, side by side, with what differs marked.
+// Splits: one document, split in two ways, side by side, with the differences marked.
 import { html, useEffect, useMemo, useState } from "./vendor/preact-htm.js";
 import { ask, documentPath, path, useAnswer, useQuestion, useRows } from "./ask.js";
 import { Block, blocksOf } from "./bounds.js";
@@ -8,14 +8,14 @@ import { go, lasting } from "./state.js";
 import { number, plural, slicer, time, wordsOf } from "./words.js";
 
 const MOST_CHARACTERS = 5000000; // as many as the API gives
-const OFFERED = 20; // names below the box
+const OFFERED = 20; // names suggested below the box
 const PAUSE_MS = 200;
-const [STORED, SET] = ["stored", "settings"]; // what the store holds; what the settings of the server would make now
+const [STORED, SET] = ["stored", "settings"]; // the stored chunks, and those that the server's current settings would produce
 const SIDES = [["a", "Left", STORED], ["b", "Right", "recursive"]];
-const AT = "at:"; // before the number of an earlier snapshot
-const NEAREST = 3; // chunks of each side that are shown for a question
+const AT = "at:"; // prefix of the number of an earlier snapshot
+const NEAREST = 3; // chunks shown on each side for a question
 const SHORT = 300; // characters of one of them
-const MOST_CELLS = 4e6; // of the table of common chunks: 16 MB; texts with more chunks are shown as one row
+const MOST_CELLS = 4e6; // of the table of common chunks (16 MB); texts with more chunks are shown as one row
 
 export function Splits({ place }) {
   const set = (values) => go("compare", { ...place, view: "", ...values });
@@ -27,7 +27,7 @@ export function Splits({ place }) {
   `;
 }
 
-/** A box that offers documents by a part of their names. */
+/** A box that suggests documents by a part of their names. */
 function PickDocument({ place, set }) {
   const [typed, type] = useState(place.uri ?? "");
   const [late, settle] = useState(typed);
@@ -38,7 +38,7 @@ function PickDocument({ place, set }) {
   const statement = `SELECT uri FROM documents WHERE contains(lower(uri), ${quoted(late.toLowerCase())}) ORDER BY len(uri), uri LIMIT ${OFFERED}`;
   const found = useRows(statement);
   const names = (found.value ?? []).map((row) => row.uri);
-  const [wanted, want] = useState(null); // what was entered before its names were there
+  const [wanted, want] = useState(null); // what was entered before the suggestions arrived
   useEffect(() => {
     if (wanted === null || wanted !== late || !found.key?.endsWith(statement)) return;
     want(null);
@@ -78,7 +78,7 @@ function Sides({ place, set }) {
   `;
 }
 
-/** A question for both sides: which chunk of this document comes nearest to it? */
+/** A question for both sides: which chunks of this document are nearest to it? */
 function AskBoth({ place, set }) {
   const [typed, type] = useState(place.q ?? "");
   return html`
@@ -90,7 +90,7 @@ function AskBoth({ place, set }) {
   `;
 }
 
-/** The chunks of a side that are nearest to the question, by their vectors, of this document alone. */
+/** The chunks of this document, on one side, whose vectors are nearest to the question. */
 function Nearest({ place, side, title, preset, text }) {
   const cut = useMemo(() => slicer(text), [text]);
   return html`<section aria-label=${`${title}: nearest to the question`}><h2>${title}: nearest to the question</h2>
@@ -114,7 +114,7 @@ function useNearest(place, side, preset) {
   });
 }
 
-/** How one side is split: by what, and with which options. */
+/** The strategy and options by which one side is split. */
 function How({ side, title, preset, place, strategies, set }) {
   const how = place[`${side}_how`] || preset;
   const kept = useQuestion("snapshots");
@@ -136,7 +136,7 @@ function How({ side, title, preset, place, strategies, set }) {
   `;
 }
 
-/** Return the options that a text such as "size=200, overlap=20" names; numbers, lists and true are JSON, all else text. */
+/** Return the options in a text such as "size=200, overlap=20". Numbers, lists and true are JSON, all else is text. */
 function optionsOf(text) {
   const pairs = text.split(/,(?=\s*\w+\s*=)/).map((one) => one.trim()).filter(Boolean);
   return Object.fromEntries(pairs.map((pair) => {
@@ -149,7 +149,7 @@ function optionsOf(text) {
   }));
 }
 
-/** Use the leaves of a side: the chunks that no others lie in. */
+/** Use the leaves of a side: the chunks that contain no other ones. */
 function useChunks(place, side, preset) {
   const how = place[`${side}_how`] || preset;
   const { store, at } = lasting();
@@ -166,7 +166,7 @@ function useChunks(place, side, preset) {
 
 const tableOf = (how) => (how === STORED ? "chunks" : `chunks_at(${quoted(how.slice(AT.length))})`);
 
-/** Use the text of a side, { text, end_char }: an earlier snapshot may have another one than `own`. */
+/** Use the text of a side, { text, end_char }, which in an earlier snapshot may differ from `own`. */
 function useText(place, side, preset, own) {
   const how = place[`${side}_how`] || preset;
   const { store } = lasting();
@@ -194,7 +194,7 @@ function Beside({ texts, left, right }) {
   `;
 }
 
-/** Return both sides with what only one of them has: the chunks that differ, and the beginnings that are cut here alone. */
+/** Return both sides with the chunks and the starts of chunks that only one of them has. */
 function marked(left, right) {
   const mark = (side, other) => {
     const [there, begun] = [new Set(other.map(spanOf)), new Set(other.map((row) => row.start_char))];
@@ -204,8 +204,8 @@ function marked(left, right) {
 }
 
 /**
- * Return rows { start, end, left, right, same } that cover the text. A row begins where a chunk begins on both sides and
- * no chunk goes on, so that what stands beside each other is the same text; rows without a difference are one.
+ * Return rows { start, end, left, right, same } that cover the text. A row begins where chunks begin on both sides and
+ * none continues, so that both sides of a row have the same text. Adjacent rows without differences are merged.
  */
 function rowsOf(left, right, end) {
   const there = new Set(cleanStarts(right));
@@ -225,7 +225,7 @@ function rowsOf(left, right, end) {
   return rows;
 }
 
-/** Return the beginnings of chunks that stand in no other chunk; the chunks are sorted by their beginnings here. */
+/** Return the starts of chunks that are inside no other chunk. This sorts the chunks by start. */
 function cleanStarts(side) {
   side.sort((one, other) => one.start_char - other.start_char);
   const found = [];
@@ -237,7 +237,7 @@ function cleanStarts(side) {
   return found;
 }
 
-/** Return both sides marked as by `marked`, where their texts differ: a chunk is the same if its text is. */
+/** Like `marked`, for sides with different texts: chunks with the same text are the same. */
 function markedByText(left, right, cuts) {
   const keyed = [left, right].map((side, place) => side.map((row) => ({ ...row, text: cuts[place](row.start_char, row.end_char) })));
   const held = keyed.map((side) => new Set(side.map((row) => row.text)));
@@ -245,7 +245,7 @@ function markedByText(left, right, cuts) {
     .sort((one, other) => one.start_char - other.start_char));
 }
 
-/** Return rows as `rowsOf` does, with the spans of both sides: chunks of the same text stand in one row, in their order. */
+/** Like `rowsOf`, with the spans of both sides. Chunks with the same text are in one row, in order. */
 function rowsByText(left, right, texts, cuts) {
   const rows = [];
   const add = (kind, ours, theirs) => {
@@ -264,7 +264,7 @@ function rowsByText(left, right, texts, cuts) {
     row.spans = [row.left, row.right].map((side, of) => {
       const end = place + 1 === rows.length ? texts[of].end_char : Math.max(reached[of], ...side.map((chunk) => chunk.end_char));
       const first = side[0]?.start_char ?? end;
-      const blank = !cuts[of](reached[of], first).trim(); // empty lines between chunks are no part of either
+      const blank = !cuts[of](reached[of], first).trim(); // blank lines between chunks belong to none
       const span = [blank ? first : reached[of], end];
       reached[of] = end;
       return span;
@@ -273,7 +273,7 @@ function rowsByText(left, right, texts, cuts) {
   return rows;
 }
 
-/** Return the places [left, right] of chunks of the same text, in the order of both: a longest common subsequence. */
+/** Return the indexes [left, right] of chunks with the same text: a longest common subsequence. */
 function pairs(left, right) {
   if (left.length * right.length > MOST_CELLS) return [];
   const width = right.length + 1;
@@ -298,7 +298,7 @@ function Row({ of, cuts }) {
   return of.left.length > 0 && html`<${Folded} title=${`${plural(of.left.length, "chunk")} the same on both sides`}>${drawn}<//>`;
 }
 
-/** What is shown only when somebody opens it, and made only then. */
+/** Content that is rendered only when the user opens it. */
 function Folded({ title, children }) {
   const [open, set] = useState(false);
   return html`<details class="folded" onToggle=${(event) => set(event.target.open)}><summary>${title}</summary>${open && children}</details>`;

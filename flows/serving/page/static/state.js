@@ -1,4 +1,4 @@
-// State: the address after "#" holds what a view shows, so that it can be sent to a colleague and "back" works.
+// State: the address after "#" contains what a view shows, so that links to it and the "back" button work.
 import { useEffect, useState } from "./vendor/preact-htm.js";
 
 /** Return the view and the values that an address names: "#/search?q=x" is { view: "search", q: "x" }. */
@@ -14,7 +14,7 @@ export function link(view, values = {}) {
   return `#/${view}${query ? `?${query}` : ""}`;
 }
 
-/** Go to a view. While somebody types, the entry of the browser's history is replaced, and none is added. */
+/** Go to a view. While the user types, the entry in the browser's history is replaced and none is added. */
 export function go(view, values = {}, replace = false) {
   const address = link(view, values);
   if (address === location.hash) return;
@@ -26,7 +26,7 @@ export function go(view, values = {}, replace = false) {
   }
 }
 
-/** Use what the address says now. */
+/** Use the view and values of the current address. */
 export function usePlace() {
   const [place, set] = useState(() => parse(location.hash));
   useEffect(() => {
@@ -37,7 +37,7 @@ export function usePlace() {
   return place;
 }
 
-/** Use whether a condition on the screen holds, such as "(min-width: 60rem)". */
+/** Use whether a media query such as "(min-width: 60rem)" matches. */
 export function useMedia(condition) {
   const [holds, set] = useState(() => matchMedia(condition).matches);
   useEffect(() => {
@@ -50,7 +50,7 @@ export function useMedia(condition) {
   return holds;
 }
 
-/** Return the store and the snapshot of the address: every view keeps them. */
+/** Return the store and snapshot of the address, which every view keeps. */
 export function lasting() {
   const { store = "", at = "" } = parse(location.hash);
   return { store, at };

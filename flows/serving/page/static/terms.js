@@ -1,4 +1,4 @@
-// Terms: docmill's own words, each with what it means where a person first meets it.
+// Terms: the terms of docmill, explained where the user first meets them.
 import { html, useState } from "./vendor/preact-htm.js";
 
 export const MEANINGS = {
@@ -26,7 +26,7 @@ export const MEANINGS = {
   since: "Since which snapshot the chunk is there.",
 };
 
-/** A word of docmill's own, and what it means for whoever presses it. */
+/** A term of docmill, which shows its meaning when pressed. */
 export function Term({ of, children }) {
   const [open, show] = useState(false);
   return html`<button type="button" class="term" title=${MEANINGS[of]} aria-expanded=${open} onClick=${() => show(!open)}>${children ?? of}</button>

@@ -1,4 +1,4 @@
-// Types: what each content type is, and one colour for it, everywhere. The colours stand in page.css; a name always stands with them.
+// Types: the description and colour of each content type. The colours are in page.css and always shown with a name.
 export const TYPES = {
   code: "Source code, or a text that is little else.",
   structured: "Prose that headings, lists and tables order, such as a handbook.",
@@ -16,5 +16,5 @@ export const TYPES = {
   transcript: "What was said, by speakers or as cues of subtitles.",
 };
 
-/** Return the name of the colour of a content type; an unknown one, such as a plugin's, is grey. */
+/** Return the name of a content type's colour. An unknown type, such as a plugin's, is grey. */
 export const colour = (type) => `var(--type-${TYPES[type] ? type : "other"})`;

@@ -1,23 +1,23 @@
-// Words: which words of a text a search matched, and numbers and times as people read them.
+// Words: which words of a text a search matched, and the format of numbers and times.
 
-// In turn: an abbreviation with dots (U.S.A., Ph.D.), letters around a sign (AT&T, I/O), a word divided at the end of a
-// line, any other word.
+// In this order: an abbreviation with dots (U.S.A., Ph.D.), letters around a sign (AT&T, I/O), a word hyphenated at the
+// end of a line, any other word.
 const WORD = /(?<![\p{L}\p{N}])(?:(?:\p{L}\.)+\p{L}|(?:\p{Lu}\p{Ll}?\.)+\p{Lu}\p{Ll}?)(?![\p{L}\p{N}])|(?<![\p{L}\p{N}])[A-Za-z]{1,3}[&/][A-Za-z]{1,3}(?![\p{L}\p{N}&/])|\p{L}+[-\u00ad]\n\p{Ll}+|[\p{L}\p{N}][\p{L}\p{N}\p{M}'’_\u00ad-]*/gu;
-// What the index leaves out of a word: accents, the vowel marks of Hebrew and Arabic, and strokes (storage/search/keywords/analysis/folding.py).
+// What the index removes from words: accents, the vowel marks of Hebrew and Arabic, and strokes (storage/search/keywords/analysis/folding.py).
 const LEFT_OUT = /(?<!и)\u0306|[\u0300-\u0305\u0307-\u036f\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\u0610-\u061a\u0640\u064b-\u0652\u0656-\u065f\u0670\u06d6-\u06dc\u06df-\u06e4\u06e7\u06e8\u06ea-\u06ed]/g;
 const LETTERS = { ß: "ss", æ: "ae", œ: "oe", ø: "o", ł: "l", đ: "d", ð: "d", þ: "th", ħ: "h", ŧ: "t", ı: "i" };
-const JOINTS = /[.\-\u00ad\n]/g; // U.S.A. is "usa" in the index, e-mail is "email" as well
-const ACRONYM = 3; // letters of an acronym that is a small word otherwise: IT, WHO
+const JOINTS = /[.\-\u00ad\n]/g; // U.S.A. is "usa" in the index, and e-mail is also "email"
+const ACRONYM = 3; // letters of an acronym that in lower case is a common word: IT, WHO
 const SHORTEST_STEM = 4;
-// An index cuts the ends of words ("batteries" is "batteri"). A word matches a term if they share a beginning of at
-// least four letters and differ in at most three more; shorter ones match whole.
+// The index stems words ("batteries" is "batteri"). A word matches a term if they share a beginning of at least four
+// letters and differ in at most three more. Shorter words must be equal.
 const LONGEST_END = 3;
 
-// Scripts that put no spaces between words: the index has each pair of letters, and of Chinese and Japanese each letter.
+// Scripts without spaces between words: the index has each pair of letters, and for Chinese and Japanese each letter.
 const UNSPACED = /[\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}\p{sc=Hangul}\p{sc=Thai}]/u;
-const ARTICLES = /^[وفبكل]{0,2}(?:ال|لل)(?=..)/; // what Arabic writes before a word and the index leaves out: "and", "in", "the"
+const ARTICLES = /^[وفبكل]{0,2}(?:ال|لل)(?=..)/; // prefixes of Arabic words that the index removes: "and", "in", "the"
 
-/** Return pieces of a text: { text, lit }, in order, where `lit` marks words that match one of the terms. */
+/** Return pieces { text, lit } of a text in order, where `lit` marks words that match one of the terms. */
 export function lit(text, terms) {
   const wanted = terms.map((term) => ({ folded: folded(term), capitals: isAcronym(term) })).filter((term) => term.folded);
   if (!wanted.length) return [{ text, lit: false }];
@@ -27,7 +27,7 @@ export function lit(text, terms) {
   const pieces = [];
   let end = 0;
   for (const { word, index, term } of words) {
-    if (acronyms.has(term) && !isAcronym(word)) continue; // asked for IT, "it" beside it is another word
+    if (acronyms.has(term) && !isAcronym(word)) continue; // if the query is IT, "it" is another word
     if (index > end) pieces.push({ text: text.slice(end, index), lit: false });
     pieces.push({ text: word, lit: true });
     end = index + word.length;
@@ -39,11 +39,11 @@ export function lit(text, terms) {
 const isAcronym = (said) => short(said.replace(JOINTS, ""));
 const short = (word) => word.length > 1 && word.length <= ACRONYM && word === word.toUpperCase() && word !== word.toLowerCase();
 
-/** Return a word in small letters, without accents, strokes and vowel marks. */
+/** Return a word in lower case without accents, strokes and vowel marks. */
 export const folded = (word) =>
   word.toLowerCase().normalize("NFD").replace(LEFT_OUT, "").normalize("NFC").replace(/[ßæœøłđðþħŧı]/g, (letter) => LETTERS[letter]);
 
-/** Return the runs of letters within a word that are pairs of letters, or letters of no pair, which a search matched. */
+/** Return the runs of letters in a word whose pairs, or single letters, a search matched. */
 function runs(word, index, wanted) {
   const terms = wanted.filter(({ folded: own }) => own.length > 1 || !wanted.some((other) => other.folded.length > 1 && other.folded.includes(own)));
   const lit = Array.from({ length: word.length }, () => null);
@@ -59,14 +59,14 @@ function runs(word, index, wanted) {
 
 const found = (word, term) => [folded(word), folded(word).replace(JOINTS, ""), ...bare(word)].some((one) => matches(one, term.folded));
 
-/** Return an Arabic word with and without its article, with the letters that the index takes for one. */
+/** Return an Arabic word with and without its article, with letters normalized as in the index. */
 function bare(word) {
   if (!/^\p{sc=Arabic}/u.test(word)) return [];
   const plain = folded(word).normalize("NFD").replace(/[\u0653-\u0655]/g, "").replaceAll("ى", "ي").replaceAll("ة", "ه");
   return [plain, plain.replace(ARTICLES, "")];
 }
 
-/** Return whether a folded word has the beginning of a term, as forms of one word do. */
+/** Return whether a folded word and a term begin alike, as forms of one word do. */
 export function matches(word, term) {
   if (word === term) return true;
   const short = Math.min(word.length, term.length);
@@ -75,14 +75,14 @@ export function matches(word, term) {
   return same >= SHORTEST_STEM && same >= short - 1 && Math.max(word.length, term.length) - same <= LONGEST_END;
 }
 
-/** Return the words of a hit to light: those that the keyword ranking matched, or those of the question. */
+/** Return the words of a hit to highlight: those that the keyword ranking matched, or those of the question. */
 export const wordsOf = (hit, asked) => {
   const acronyms = new Map((asked.match(WORD) ?? []).filter(isAcronym).map((word) => word.replace(JOINTS, "")).map((word) => [folded(word), word]));
   const terms = Object.keys(hit.terms).map((term) => acronyms.get(term) ?? term);
   return terms.length ? terms : (asked.match(WORD) ?? []).filter((word) => word.length >= SHORTEST_STEM);
 };
 
-/** Save a text as a file of the person's. */
+/** Download a text as a file. */
 export function save(name, type, text) {
   const address = URL.createObjectURL(new Blob([text], { type }));
   Object.assign(document.createElement("a"), { href: address, download: name }).click();
@@ -98,14 +98,14 @@ export const percent = (share) => `${(100 * share).toFixed(share > 0 && share < 
 /** Return a time of the API as "2026-11-23 14:05". */
 export const time = (iso) => String(iso ?? "").slice(0, 16).replace("T", " ");
 
-/** Return a function that cuts a text by offsets in code points; JavaScript counts some characters twice. */
+/** Return a function that slices a text by offsets in code points: JavaScript counts some characters twice. */
 export function slicer(text) {
   const pairs = [...text.matchAll(/[\ud800-\udbff][\udc00-\udfff]/g)].map((match, place) => match.index - place);
   const unit = (offset) => offset + below(pairs, offset);
   return (start, end) => text.slice(unit(start), unit(end));
 }
 
-/** Return how many of the sorted numbers are less than one. */
+/** Return how many of the sorted numbers are less than a given one. */
 function below(sorted, one) {
   let [low, high] = [0, sorted.length];
   while (low < high) {
