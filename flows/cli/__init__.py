@@ -1,1 +1,1 @@
-"""The command line: one thin command for each thing that docmill does."""
+"""The command line: a thin command for each function of docmill."""

@@ -1,4 +1,4 @@
-"""App: the program with all of its commands, as an object."""
+"""App: the program with all its commands, as an object."""
 
 from docmill.flows.cli.program import main, program
 

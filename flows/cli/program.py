@@ -1,4 +1,4 @@
-"""Program: the commands of `docmill` by name, of which a process loads the module of the one that it runs."""
+"""Program: the commands of `docmill` by name. A process loads only the module of the command that it runs."""
 
 import sys
 from collections.abc import Callable, Iterable
@@ -34,7 +34,7 @@ GROUPS = {
         "plugins",
     ),
 }
-"""The commands in the order in which `docmill --help` shows them."""
+"""The commands in the order of `docmill --help`."""
 
 
 MODULES = {
@@ -57,12 +57,12 @@ MODULES = {
     "remove_and_erase": ("remove", "erase"),
     "compact_and_reembed": ("vacuum", "compact", "reembed"),
 }
-"""The modules of `docmill.flows.cli.commands` that have commands, each with the names of these."""
+"""The modules in `docmill.flows.cli.commands` with the names of their commands."""
 
 
 _HELP = ("-h", "--help")
 _LISTING = (*_HELP, "--version")
-"""First words of a command line that runs no command."""
+"""First words of command lines that run no command."""
 
 
 class _Program(GroupedCommands):
@@ -70,10 +70,10 @@ class _Program(GroupedCommands):
 
 
 class _Titles(typer.Typer):
-    """Commands without parameters: the list of commands does not show them, and typer reads them for 0.015 s."""
+    """Commands without parameters, for the list of commands: typer takes 0.015 s to read the parameters."""
 
     def command(self, *given: Any, **named: Any) -> Any:
-        """Return what registers a function of the same name and docstring."""
+        """Return a decorator that registers a function with the same name and docstring."""
         register = super().command(*given, **named)
 
         def register_title(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -95,7 +95,7 @@ def program(modules: Iterable[str] = MODULES, kind: type[typer.Typer] = typer.Ty
         epilog="`docmill COMMAND --help` says more about a command, `docmill settings` about every setting.",
         context_settings={"help_option_names": [*_HELP]},
         no_args_is_help=True,
-        rich_markup_mode=None,  # plain help is quicker to show, and wide enough for the flags
+        rich_markup_mode=None,  # plain help is faster and wide enough for the flags
         pretty_exceptions_enable=False,
     )
     app.callback()(_options)
@@ -117,15 +117,15 @@ def _options(
         bool, typer.Option("--version", help="Show the version and exit.", is_eager=True, callback=_print_version)
     ] = False,
 ) -> None:
-    """Take the options that are before a command."""
+    """Accept the options before a command."""
 
 
 def loaded() -> typer.Typer:
-    """Return the program with the command that this process was asked for, or with all if it names none."""
+    """Return the program with the command that the command line names, or with all if it names none."""
     prefer_system_pool()
     set_library_environment()
     load_arrow_lightly()
-    # Most commands are run by name, and the other modules would take a tenth of the time of a short one.
+    # Most command lines name a command, and the other modules would take a tenth of the time of a short one.
     named = [module for module, names in MODULES.items() if {*names} & {*sys.argv[1:2]}]
     return program(named or MODULES, _Titles if {*_LISTING} & {*sys.argv[1:2]} else typer.Typer)
 

@@ -1,4 +1,4 @@
-"""Start: the entry point of the `docmill` command, which loads it such that Ctrl-C ends it without a traceback."""
+"""Start: the entry point of the `docmill` command. Ctrl-C ends the command without a traceback while it loads, too."""
 
 import atexit
 import gc
@@ -7,21 +7,21 @@ import signal
 import sys
 from types import ModuleType
 
-_INTERRUPTED = 130  # the exit status of a command that Ctrl-C has ended, also while it is at work
+_INTERRUPTED = 130  # the exit status of a command that Ctrl-C has ended
 _FIRST_OBJECTS = 500_000
-"""Objects that are made before the first look for cyclic garbage: more than a search or a run without news makes. They
-are modules, all of which stay; to look for garbage among them takes 0.03 s."""
+"""Objects created before the first garbage collection: more than a search or a run without changes creates. They are
+parts of modules, which all stay, and collecting them takes 0.03 s."""
 _NEW_OBJECTS = 10_000
-"""Objects that are made between two later looks. With Python's 700, an ingest of a few documents takes 0.03 s more."""
+"""Objects created between later collections. With Python's default of 700, a small ingest takes 0.03 s longer."""
 _PLUGINS = "pydantic.plugin._loader"
-"""What looks for plugins of pydantic. To import it takes 0.01 s, and to look through all installed packages 0.02 s."""
+"""The module that searches for plugins of pydantic. Its import takes 0.01 s, and the search in all packages 0.02 s."""
 
 
 def main() -> None:
     """Run the command line.
 
-    While modules load there is nothing to tidy up, so Ctrl-C ends the process at once. If SIGINT is ignored, as in the
-    background of a shell, it stays so.
+    While modules load there is nothing to clean up, so Ctrl-C ends the process at once. If SIGINT is ignored, as in the
+    background of a shell, it stays ignored.
     """
     before = signal.getsignal(signal.SIGINT)
     if before is signal.default_int_handler:
@@ -39,15 +39,15 @@ def main() -> None:
     except KeyboardInterrupt:
         raise SystemExit(_INTERRUPTED) from None
     finally:
-        # The command is done, and what is left is to stop its processes: an interrupt of that would show a traceback.
+        # The command is done and only stops its processes, where an interrupt would show a traceback.
         signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 def _hasten() -> None:
-    """Leave out what takes time at the start and in the end of a process, and what no command needs."""
+    """Disable what takes time at the start and end of a process and no command needs."""
     gc.set_threshold(_FIRST_OBJECTS)
     gc.callbacks.append(_look_often)
-    atexit.register(gc.freeze)  # a last look at what all modules hold takes 0.1 s, and frees nothing
+    atexit.register(gc.freeze)  # a last collection takes 0.1 s and frees nothing
     if os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "1") == "1":
         none = ModuleType(_PLUGINS)
         vars(none)["get_plugins"] = tuple
@@ -58,7 +58,7 @@ def _hasten() -> None:
 
 
 def _look_often(*_: object) -> None:
-    """Look for garbage as often as usual from now on; called at the first look."""
+    """Collect garbage regularly from now on; called at the first collection."""
     gc.callbacks.remove(_look_often)
     gc.set_threshold(_NEW_OBJECTS)
 

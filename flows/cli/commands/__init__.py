@@ -1,1 +1,1 @@
-"""The commands of `docmill`, in modules named like them."""
+"""The commands of `docmill`, in modules named after them."""

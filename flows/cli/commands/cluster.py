@@ -1,4 +1,4 @@
-"""The commands that start what a cluster consists of: worker, cluster up."""
+"""The commands that start parts of a cluster: worker, cluster up, cluster scheduler."""
 
 import signal
 import subprocess
@@ -15,10 +15,10 @@ if TYPE_CHECKING:
     from docmill.flows.config.settings import ClusterSettings
 
 _STOP_S = 10.0
-"""Seconds for a process to end once it is told to."""
+"""Seconds for a process to end after it is told to."""
 _ENDED = 0  # the exit status of a worker whose scheduler has ended
 _AGAIN_S = 1.0
-"""Seconds until a worker whose scheduler is gone looks for it again: one that ends at once must not start in a loop."""
+"""Seconds before a worker without a scheduler tries again, so that one that ends at once does not restart in a loop."""
 
 
 group = typer.Typer(
@@ -57,7 +57,7 @@ def worker(
 
 
 def _joined(chosen: "ClusterSettings", options: "WorkerOptions") -> int:
-    """Run a worker until it is stopped, or cannot start; Dask's own ends when its scheduler does."""
+    """Run a worker until it is stopped or cannot start. Dask's worker ends with its scheduler, so it is restarted."""
     from docmill.flows.cluster.dask_cluster import worker_command, worker_environment
 
     command, environment = worker_command(chosen, options), worker_environment(options)
@@ -98,8 +98,8 @@ def start_scheduler(
 
 
 def _waited(processes: "list[subprocess.Popen[bytes]]") -> int | None:
-    """Wait for the first process, and end all with it; return its exit status, None if this process was to stop."""
-    before = signal.signal(signal.SIGTERM, signal.default_int_handler)  # which leaves no process behind either
+    """Wait for the first process, then end all. Return its exit status, or None if this process was told to stop."""
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)  # so that SIGTERM, too, ends all processes
     try:
         return processes[0].wait()
     except KeyboardInterrupt:

@@ -1,4 +1,4 @@
-"""The commands that write a store again: vacuum, compact, reembed."""
+"""The commands that rewrite a store: vacuum, compact, reembed."""
 
 import os
 from dataclasses import asdict

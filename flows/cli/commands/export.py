@@ -1,4 +1,4 @@
-"""The command that brings files and databases of other programs up to date: export."""
+"""The command that updates files and databases of other programs: export."""
 
 from dataclasses import asdict
 from pathlib import Path
@@ -80,7 +80,7 @@ def export(
 
 
 def _end(pending: int) -> None:
-    """End the command: partly done if chunks were left out that wait for their vectors."""
+    """End the command, with the status for partly done if chunks without vectors were left out."""
     if pending:
         from docmill.flows.runs.phases import counted
         from docmill.flows.runs.report import EXIT_PARTLY
@@ -90,7 +90,7 @@ def _end(pending: int) -> None:
 
 
 def _export_map(opened: "Store", to: Path, as_json: bool) -> None:
-    """Write the map of a snapshot for embedding-atlas, and tell how to open it."""
+    """Write the map of a snapshot for embedding-atlas, and print how to open it."""
     from docmill.flows.measure.atlas_files import write_atlas
     from docmill.flows.runs.phases import counted
 
@@ -107,7 +107,7 @@ def _export_map(opened: "Store", to: Path, as_json: bool) -> None:
 
 
 def _spelled(done: "Exported") -> str:
-    """Return one line on what an export did."""
+    """Return a line that summarizes an export."""
     from docmill.flows.runs.phases import counted
 
     counts = {name: getattr(done, name) for name in _CHANGES}

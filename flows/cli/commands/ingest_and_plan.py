@@ -64,14 +64,14 @@ def plan(
 
 
 def _settings(context: typer.Context, sources: Sequence[str]) -> "Settings":
-    """Return the checked settings; a worker process starts meanwhile if there seems to be work."""
+    """Return the checked settings. Meanwhile a worker process starts if there seems to be work."""
     from docmill.flows.prefect.worker_ahead import start_worker_ahead
 
     return checked_settings_of(context, lambda settings: start_worker_ahead(settings, sources))
 
 
 def run(settings: "Settings", sources: Sequence[str], options: "RunOptions") -> "Report":
-    """Run the ingest with its progress shown, and print which engine was chosen; a signal ends the process."""
+    """Run the ingest with a progress display, and print which engine was chosen. A signal ends the process."""
     from docmill.flows.cli.terminal.interruption import interruptible, kept_of
     from docmill.flows.prefect.run_on_engine import engine_of, sources_of, start_run
 

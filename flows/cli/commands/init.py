@@ -61,7 +61,7 @@ def init(
 
 
 def _write_all(folder: Path, files: dict[str, str], secrets: str) -> None:
-    """Write new files, none of which may be there; only the owner may read that of secrets."""
+    """Write new files, none of which may exist. Only the owner may read the one with secrets."""
     for name in files:
         if (folder / name).exists():
             raise ConfigError(f"{folder / name} exists; remove it first")
@@ -136,7 +136,7 @@ def _plain(value: Any) -> Any:
 
 
 def toml_value(value: Any) -> str:
-    """Return a value as TOML. JSON looks the same for all types in use but tables."""
+    """Return a value as TOML, which for all used types but tables looks like JSON."""
     if isinstance(value, dict):
         return "{" + ", ".join(f"{_key(name)} = {toml_value(one)}" for name, one in value.items()) + "}"
     if isinstance(value, list):

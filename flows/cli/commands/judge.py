@@ -1,4 +1,4 @@
-"""The command group `docmill judge`: say what answers a query, list what was said, and export it as questions."""
+"""The command group `docmill judge`: judge answers to queries, list judgements, and export them as questions."""
 
 import getpass
 from collections.abc import Sequence
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from docmill.storage.snapshots.read.judging import JudgedPassage
 
 _SHOWN = 60
-"""Characters of a quotation in the list: enough to know it again, short enough for one line."""
+"""Characters of a quotation in the list: enough to recognize it, and short enough for one line."""
 
 
 group = command_group("judge", "Say which passages answer a query, for `evaluate` and `tune`.")

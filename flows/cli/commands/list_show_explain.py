@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 _DAY = len("2026-11-24")
 _OPENING = 60
-"""Characters of a chunk's text that `show` prints: its first words tell the chunks apart."""
+"""Characters of a chunk's text that `show` prints, enough to tell the chunks apart."""
 
 
 @command("store", name="list")
@@ -57,7 +57,7 @@ def list_documents(
 
 
 def _listed(row: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what a person sees of a document in the list."""
+    """Return the row of the list for a document."""
     return {
         "uri": row["uri"],
         "type": row["format"],
@@ -99,7 +99,7 @@ def show(
 
 
 def _print_facts(facts: Mapping[str, Any]) -> None:
-    """Print the facts that are known, a line each."""
+    """Print the known facts, one per line."""
     known = {name: value for name, value in facts.items() if value and name != "metadata"}
     width = max(map(len, known))
     for name, value in known.items():

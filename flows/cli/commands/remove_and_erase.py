@@ -1,4 +1,4 @@
-"""The commands that take documents out of a store: remove, erase."""
+"""The commands that remove documents from a store: remove, erase."""
 
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class Mode(StrEnum):
-    """The rankings that a search uses."""
+    """The rankings that a search can use."""
 
     hybrid = "hybrid"
     vector = "vector"
@@ -115,7 +115,7 @@ def search(
 
 
 def _log(store: "Store", found: "Sequence[_AnsweredQuery]", mode: Mode, filtered: bool, settings: "Settings") -> None:
-    """Log what was asked, if the settings say so; an answer matters more than its note."""
+    """Log the queries if the settings say so. An error in logging does not prevent the answer."""
     if not settings.queries.log:
         return
     from docmill.flows.config.search_settings import log_bounds_of
@@ -132,14 +132,14 @@ def _log(store: "Store", found: "Sequence[_AnsweredQuery]", mode: Mode, filtered
 
 @dataclass(frozen=True, slots=True)
 class _AnsweredQuery:
-    """A query with its hits, or why it has none."""
+    """A query with its hits, or with the reason why it has none."""
 
     query: str
     hits: "Sequence[Hit]" = ()
     refused: str = ""
 
     def as_json(self) -> dict[str, Any]:
-        """Return it as the command prints it."""
+        """Return the JSON object that the command prints."""
         found = {"query": self.query, "hits": [asdict(hit) for hit in self.hits]}
         return {**found, "error": self.refused} if self.refused else found
 
@@ -163,7 +163,7 @@ def _each(asked: Sequence[str], search: "Callable[[Sequence[str]], list[list[Hit
 
 
 def _print(store: "Store", found: Sequence[_AnsweredQuery], explain: bool, passages: bool, named: bool) -> None:
-    """Print the hits of each query, below the query if they are `named`."""
+    """Print the hits of each query, under a heading with the query if `named`."""
     from docmill.flows.cli.terminal.hits import print_hits
 
     for own in found:
@@ -174,7 +174,7 @@ def _print(store: "Store", found: Sequence[_AnsweredQuery], explain: bool, passa
 
 
 def _end(refused: Sequence[_AnsweredQuery]) -> None:
-    """End the command: partly done if some of several queries were refused."""
+    """End the command, with the status for partly done if some of several queries were refused."""
     for own in refused:
         note(f"{plain(own.query)!r} was not searched for: {own.refused}")
     if refused:
@@ -184,7 +184,7 @@ def _end(refused: Sequence[_AnsweredQuery]) -> None:
 
 
 def _remarks(store: "Store", mode: Mode, found: "Sequence[Sequence[Hit]]") -> "Iterator[str]":
-    """Yield what a person should know of all hits: that vectors are pending, and how long queries were read."""
+    """Yield notes on all hits: that vectors are pending, and that long queries were cut."""
     from docmill.storage.search.rank.candidates.query import REMARK
 
     if store.snapshot.pending and mode is not Mode.keyword:
@@ -194,7 +194,7 @@ def _remarks(store: "Store", mode: Mode, found: "Sequence[Sequence[Hit]]") -> "I
 
 
 def _rewrite_of(settings: "Settings") -> "Rewrite | None":
-    """Return the query rewriter if the settings ask for one; without it, a search imports nothing of a run."""
+    """Return the query rewriter if the settings ask for one. Without it, a search imports no modules of a run."""
     if settings.search.expand != "model":
         return None
     from docmill.flows.config.from_settings import rewrite_of
@@ -203,7 +203,7 @@ def _rewrite_of(settings: "Settings") -> "Rewrite | None":
 
 
 def _asked(query: str | None, queries: Path | None) -> list[str]:
-    """Return the queries of a command line, which has either one query or a file of queries."""
+    """Return the queries of a command line, which names either one query or a file of queries."""
     if (query is None) == (queries is None):
         raise typer.BadParameter("give either a query or --queries FILE")
     if queries is None:
@@ -252,7 +252,7 @@ def sql(
 
 
 def _describe(form: TableFormat, output: Path | None) -> None:
-    """Print what each table, view and column means: on a terminal as text, else as rows."""
+    """Print the meaning of each table, view and column: as text on a terminal, else as rows."""
     import pyarrow as pa
 
     from docmill.storage.sql.column_descriptions import TABLES
@@ -269,7 +269,7 @@ def _describe(form: TableFormat, output: Path | None) -> None:
 
 
 def _put(table: "pa.Table", form: TableFormat, output: Path | None) -> None:
-    """Print a table or write it to a file, which stays as it was if the format cannot hold the table."""
+    """Print a table or write it to a file, which does not change if the format cannot hold the table."""
     if output is None:
         typer.get_binary_stream("stdout").write(render(table, form, is_terminal()))
     else:
@@ -277,7 +277,7 @@ def _put(table: "pa.Table", form: TableFormat, output: Path | None) -> None:
 
 
 def _prepare() -> None:
-    """Start the process that runs SQL, which loads its libraries while this one loads its own."""
+    """Start the process that runs SQL, so that it loads its libraries while this process loads its own."""
     from docmill.storage.sql.statement_pool import prepare
 
     prepare()

@@ -1,4 +1,4 @@
-"""The commands that serve stores to other programs, or write their page as files: mcp, serve, report."""
+"""The commands that serve stores to other programs, or export the web page as files: mcp, serve, report."""
 
 import threading
 from collections.abc import Sequence
@@ -148,7 +148,7 @@ def serve(
     settings = checked_settings_of(context)
     from docmill.storage.sql.statement_pool import prepare
 
-    prepare()  # the page's first question is SQL, whose process starts while this one loads its libraries
+    prepare()  # the page's first request needs the SQL process, which starts while this one loads its libraries
     from docmill.flows.serving.connections import listen
     from docmill.flows.serving.http.http_app import http_app
 
@@ -163,7 +163,7 @@ def serve(
 
 
 def _watching(settings: "Settings") -> AbstractContextManager[None]:
-    """Return a context during which the sources of the settings are watched; raise `ConfigError` if there are none."""
+    """Return a context that watches the sources of the settings; raise `ConfigError` if there are none."""
     from docmill.flows.prefect.run_on_engine import sources_of
     from docmill.flows.prefect.watch_beside import watch_beside
 
@@ -178,7 +178,7 @@ def _log(path: Path | None) -> "AuditLog | None":
 
 
 def _made(access: "Access") -> str:
-    """Return the token if it was made at this start: whoever starts the server has to learn it."""
+    """Return the token if it was made at this start, because the user has to see it."""
     from docmill.flows.serving.access import given_token
 
     return "" if given_token() else access.token
@@ -208,7 +208,7 @@ def _opened(
     writing: str,
     pool: "SearchPool | None",
 ) -> "OpenStores":
-    """Open stores to serve; the option `writing` has the setting `store` made, if it is not there."""
+    """Open stores to serve. With the option `writing`, the setting `store` is created if it does not exist."""
     from docmill.flows.serving.open_stores import OpenStores
 
     named = places(stores or (), settings)
@@ -230,7 +230,7 @@ def _check_whole(principals: frozenset[str]) -> None:
 
 
 def _adding(settings: "Settings", served: "OpenStores", access: "Access") -> "Adding":
-    """Return what people may add on the page; raise `ConfigError` where anybody could, or there is no source."""
+    """Return what users may add on the page; raise `ConfigError` if anybody could, or if there is no source."""
     from docmill.flows.serving.page.add_documents import Adding
 
     if not access.has_token:
@@ -239,7 +239,7 @@ def _adding(settings: "Settings", served: "OpenStores", access: "Access") -> "Ad
 
 
 def places(stores: Sequence[str], settings: "Settings") -> dict[str, Path]:
-    """Return the stores to serve by their names: that before the `=`, else that of the folder."""
+    """Return the stores to serve by name: the one before the `=`, else the folder's."""
     from docmill.storage.remote.mirror.open_folder import open_folder
 
     if not stores:
@@ -247,7 +247,7 @@ def places(stores: Sequence[str], settings: "Settings") -> dict[str, Path]:
     found: dict[str, Path] = {}
     for one in stores:
         name, equals, place = one.partition("=")
-        if not equals or "/" in name:  # what stands before the "=" is a folder, as in year=2026
+        if not equals or "/" in name:  # then the "=" is part of a folder's name, as in year=2026
             name, place = _name_of(one), one
         if not name or not place or name in found:
             why = "two stores have this name" if name in found else "write NAME=STORE"
@@ -261,7 +261,7 @@ def _name_of(place: str) -> str:
 
 
 def _check(named: dict[str, Path], settings: "Settings", writing: str) -> None:
-    """Raise `StoreError` for a store that does not exist, unless the option `writing` has it made."""
+    """Raise `StoreError` for a store that does not exist, unless the option `writing` creates it."""
     from docmill.storage.remote.mirror.open_folder import open_folder
 
     if writing and settings.store not in named.values():
@@ -272,7 +272,7 @@ def _check(named: dict[str, Path], settings: "Settings", writing: str) -> None:
 
 
 def searching_of(settings: "Settings") -> "Searching":
-    """Return how the settings have searches rank."""
+    """Return the search options of the settings."""
     from docmill.flows.config.search_settings import how_of
     from docmill.flows.serving.answers import Searching
 
@@ -284,7 +284,7 @@ def searching_of(settings: "Settings") -> "Searching":
 
 
 def _noted(settings: "Settings", door: str) -> "Searching":
-    """Return how the settings have searches rank, logged, and kept for who asks again."""
+    """Return the search options of the settings, with logging and a cache of answers."""
     from docmill.flows.config.search_settings import log_bounds_of
     from docmill.flows.serving.kept_searches import KeptSearches
     from docmill.flows.serving.query_notes import QueryNotes
@@ -302,7 +302,7 @@ def _runs(settings: "Settings", name: str) -> "RunTools":
 
 
 _HELD = 1000
-"""Documents whose texts a report holds unless more are asked for: a browser searches as many while one types."""
+"""Documents whose texts a report contains by default: a browser can search this many while the user types."""
 
 
 @command("store")

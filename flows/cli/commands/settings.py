@@ -1,4 +1,4 @@
-"""The command `settings`: every key with its value, where that comes from, its meaning and its default."""
+"""The command `settings`: every key with its value, the origin of the value, its meaning and its default."""
 
 import re
 import shutil
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 HIDDEN = "(not shown)"
 _INDENT = " " * 6
-NARROWEST = 40  # columns; a narrower terminal breaks lines itself
+NARROWEST = 40  # columns; a narrower terminal wraps lines itself
 _ACCOUNT = re.compile(r"(?<=://)[^/@\s\"]+(?=@)")
 """The name and password in a URL such as http://user:password@host/."""
 SEARCH = typer.Argument(help="Show only keys whose name or meaning has these words.", metavar="SEARCH")
@@ -71,7 +71,7 @@ def _as_row(one: "Present") -> dict[str, Any]:
 
 
 def _page(found: Sequence["Present"], width: int) -> Iterator[str]:
-    """Yield the lines of a page: the sections, with the keys of each in their order."""
+    """Yield the lines of the page: the sections with their keys in order."""
     from docmill.flows.config.settings import Settings
 
     ordered = sorted(found, key=lambda one: len(one.key.path) > 1)
@@ -86,7 +86,7 @@ def _page(found: Sequence["Present"], width: int) -> Iterator[str]:
 
 
 def _entry(one: "Present", width: int) -> Iterator[str]:
-    """Yield the lines of a key: its value, its meaning, and where the value comes from."""
+    """Yield the lines of a key: its value, its meaning and the origin of the value."""
     yield from _wrapped(f"{one.key.dotted} = {_shown(one)}", "  ", width)
     yield from _wrapped(one.key.field.description or "", _INDENT, width)
     said = "default" if one.origin == "default" else f"from {one.place}; default {_toml(one.key.field.get_default())}"
@@ -112,7 +112,7 @@ def _shown(one: "Present") -> str:
 
 
 def _without_accounts(value: Any) -> Any:
-    """Return a value in which "***" stands for the name and password of each URL."""
+    """Return a value with "***" in place of the name and password of each URL."""
     if isinstance(value, str):
         return _ACCOUNT.sub("***", value)
     if isinstance(value, dict):
@@ -125,7 +125,7 @@ def _toml(value: Any) -> str:
 
 
 def _bare(value: Any) -> Any:
-    """Return a value without models, as JSON can hold it."""
+    """Return a value with models replaced by types that JSON has."""
     from docmill.flows.config.section import ConfigSection
 
     if isinstance(value, ConfigSection):

@@ -1,4 +1,4 @@
-"""The commands that list, publish, tag, compare and go back to snapshots."""
+"""The commands that list, publish, tag, compare and restore snapshots."""
 
 import re
 from collections import Counter
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from docmill.storage.snapshots.change.restoring import Restored
 
 VERBS = ("remove", "erase", "restore", "undelete", "reembed")
-"""Commands besides `ingest` that commit a run of their own; `compact` and `repair` commit without one."""
+"""Commands besides `ingest` that commit their own run; `compact` and `repair` commit without one."""
 _TO_THE_MINUTE = len("2026-11-24T15:40")
 
 
@@ -49,7 +49,7 @@ def history(context: typer.Context, as_json: AsJson = False) -> None:
 def history_rows(
     snapshots: Sequence[Mapping[str, Any]], runs: Mapping[int, "RunRow"], tags: Mapping[str, int]
 ) -> Iterator[dict[str, Any]]:
-    """Yield the rows of `history` for a person; the last two columns are left out where they would be empty."""
+    """Yield the rows of `history` for the terminal, without the last two columns if they would be empty."""
     pending = any(snapshot["pending"] for snapshot in snapshots)
     for snapshot in snapshots:
         number = snapshot["snapshot"]
@@ -67,7 +67,7 @@ def history_rows(
 
 
 def _made(run: "RunRow | None") -> dict[str, str]:
-    """Return which command made a snapshot, and what that changed."""
+    """Return the command that made a snapshot, and what it changed."""
     if run is None:
         return {"made by": "compact or repair", "change": ""}
     counts = {name: getattr(run, name) for name in ("added", "changed", "moved", "deleted")}
@@ -188,7 +188,7 @@ def _print_difference(found: "Difference") -> None:
 
 
 def _joined(changes: Iterable["Change"]) -> Iterator["Change"]:
-    """Yield changes, with chunks of a document that moved by the same distance, one after the other, as one of all."""
+    """Yield changes. Consecutive chunks of a document that moved by the same distance are joined into one change."""
     for distance, run in groupby(changes, _distance):
         first, *others = run
         if distance is None or not others:
@@ -203,7 +203,7 @@ def _joined(changes: Iterable["Change"]) -> Iterator["Change"]:
 
 
 def _distance(change: "Change") -> tuple[str, str, int] | None:
-    """Return from which document to which a chunk has moved, and how far; None for any other change."""
+    """Return the old and new document of a moved chunk and the distance, or None for another change."""
     was, now = (_SPAN.fullmatch(place or "") for place in (change.before, change.after))
     return (was[1], now[1], int(now[2]) - int(was[2])) if change.kind == "moved" and was and now else None
 

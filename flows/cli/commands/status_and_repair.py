@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from docmill.storage.snapshots.clean.repair import Encode
 
 MOST_NAMED = 10
-"""What would be lost is named up to this number, which fits on a terminal; `--json` names all."""
+"""Number of documents named as at risk, which fits on a terminal; `--json` names all."""
 
 
 @command("store")
@@ -55,7 +55,7 @@ def status(
 
 
 def _show_workers(settings: "Settings", as_json: bool) -> None:
-    """Print a row about each worker of the cluster."""
+    """Print a row for each worker of the cluster."""
     from docmill.flows.cluster.cluster_engine import cluster_status
 
     rows = cluster_status(settings)
@@ -63,7 +63,7 @@ def _show_workers(settings: "Settings", as_json: bool) -> None:
 
 
 def _follow(store: Path) -> None:
-    """Make `current/` and `views.sql` right after a copy, a move or an update of docmill."""
+    """Correct `current/` and `views.sql` after a copy, a move or an update of docmill."""
     from docmill.storage.errors import StoreError
     from docmill.storage.remote.mirror.open_folder import open_folder
     from docmill.storage.snapshots.write.current_folder import follow
@@ -137,7 +137,7 @@ def repair(
 
 
 def _advise(at_stake: Sequence[str], store: str) -> None:
-    """Say what would be lost, and what can be done before it is."""
+    """Print what would be lost, and what the user can do to prevent it."""
     note(f"not repaired, because this would be lost: {first_of(sorted(at_stake), MOST_NAMED)}")
     note("nothing was removed. Restore the damaged files from a copy of the store,")
     from docmill.storage.address import is_address
@@ -149,7 +149,7 @@ def _advise(at_stake: Sequence[str], store: str) -> None:
 
 
 def _encoder_of(root: Path) -> "Encode":
-    """Return an encoder with the store's own model, which is loaded on the first call."""
+    """Return an encoder with the store's model, which is loaded on the first call."""
     from docmill.storage.snapshots.history.snapshots import read
 
     def encode(texts: Sequence[str]) -> "npt.NDArray[np.float32]":
@@ -214,7 +214,7 @@ def _rows(settings: "Settings") -> Iterator[dict[str, Any]]:
 
 
 def _documents(settings: "Settings") -> dict[str, int]:
-    """Return the number of documents of each source in the store; none if there is no store yet."""
+    """Return the number of documents of each source; empty if there is no store yet."""
     from docmill.storage.errors import StoreError
     from docmill.storage.snapshots.read.store import open_store
 
@@ -227,7 +227,7 @@ def _documents(settings: "Settings") -> dict[str, int]:
 
 
 def _shown(row: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what a person sees of a source."""
+    """Return the row of the table for a source."""
     since = f"since {minute(row['failed'])}: {row['message']}" if row["failed"] else ""
     return {
         "source": row["source"],
@@ -242,7 +242,7 @@ def _shown(row: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def seen(row: Mapping[str, Any]) -> str:
-    """Return what the last run saw of a source, in one phrase."""
+    """Return a phrase on what the last run found in a source."""
     listed, fetched = (_counted(row, name) for name in ("listed", "fetched"))
     problem = f"; not reached since {minute(row['failed'])}" if row["failed"] else ""
     return f"{listed} listed and {fetched} fetched at {minute(row['succeeded']) or _NEVER}{problem}"

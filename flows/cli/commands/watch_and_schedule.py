@@ -82,7 +82,7 @@ def _watch(
 
 
 class _WatchLog:
-    """Tells of a watch: a line on standard output for each commit, everything else on standard error."""
+    """Logs a watch: a line on standard output for each commit, everything else on standard error."""
 
     def __init__(self, as_json: bool) -> None:
         self.runs = 0
@@ -95,7 +95,7 @@ class _WatchLog:
             note(one.spelled(observer.options.poll_s))
 
     def done(self, report: "Report", seconds: float) -> None:
-        """Report what a run has committed or held back, and the problems that the run before did not have."""
+        """Report what a run has committed or held back, and the problems that are new since the last run."""
         from docmill.flows.runs.report import EARLIER
 
         self.runs += 1
@@ -111,7 +111,7 @@ class _WatchLog:
         self._problems = frozenset(problems)
 
     def failed(self, message: str) -> None:
-        """Report why a run failed, and when it is tried again."""
+        """Report why a run failed and when it will be retried."""
         note(message)
 
 
@@ -139,16 +139,16 @@ def schedule(
 
 
 def _file_of(context: typer.Context) -> Path:
-    """Return the file that learning reads and changes."""
+    """Return the settings file that learning reads and changes."""
     from docmill.flows.config.configuration import FILE_NAME, chosen_file
 
     return (chosen_file(context.meta["config"]) or Path(FILE_NAME)).absolute()
 
 
 def _observer(settings: "Settings", sources: Sequence[str]) -> "Observer":
-    """Return an observer over sources; raise SourceError if one does not exist.
+    """Return an observer of sources; raise `SourceError` if one does not exist.
 
-    It pauses for longer than `docmill watch`: each try that fails is a failed run on Prefect's page.
+    It pauses longer than in `docmill watch`, because each failed try is a failed run on Prefect's page.
     """
     from docmill.flows.watching.watch import Observer
 

@@ -1,1 +1,1 @@
-"""Lay out what a command explains, as text with bars and as an HTML page."""
+"""Lay out the results of commands as text with bars and as HTML pages."""

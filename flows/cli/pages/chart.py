@@ -1,4 +1,4 @@
-"""HTML chart: a page that draws the mean and interval of each evaluation, with a table of the differences."""
+"""HTML chart: a page with the mean and interval of each evaluation and a table of the differences."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from html import escape
@@ -24,7 +24,7 @@ _LEFT, _WIDTH, _ROW = 230, 900, 26
 
 
 class Compared(NamedTuple):
-    """One entry of a chart: its title, and the value of each measure by item."""
+    """An entry of a chart: its title, and the values of each measure by item."""
 
     title: str
     values: Mapping[str, Mapping[str, float]]
@@ -65,7 +65,7 @@ def _row(title: str, mean: Interval, change: Interval | None) -> str:
 
 
 def _drawing(titles: Sequence[str], means: Sequence[Interval]) -> str:
-    """Draw each mean as a line from the low to the high end of its interval, all on one scale."""
+    """Draw each mean with a line for its interval, all on one scale."""
     low, high = min(one.low for one in means), max(one.high for one in means)
     margin = 0.08 * (high - low) or 0.02
     low, high = low - margin if low < 0 else max(0.0, low - margin), high + margin

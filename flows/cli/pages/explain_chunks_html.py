@@ -1,4 +1,4 @@
-"""HTML page of an explanation: the text in one column for each split, with the start and overlap of chunks marked.
+"""HTML page of an explanation: a column with the text for each split, with starts and overlaps of chunks marked.
 
 The page is one file without scripts or external resources. Its text is escaped, and it follows the reader's light or
 dark theme.
@@ -122,7 +122,7 @@ def _covered_once(chunks: Iterable["Draft"]) -> int:
 
 
 def _rows(found: "Explanation") -> Iterator[str]:
-    """Yield the text in rows that break at the same offsets in every column: at a region or at the end of a line."""
+    """Yield the text in rows that break at the same offsets in all columns: at a region or at the end of a line."""
     text = found.document.parsed.text
     pieces = [list(_segments(text, split.chunks)) for split in found.splits]
     starts = [[start for start, *_ in column] for column in pieces]
@@ -145,7 +145,7 @@ def _slices(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
 
 
 def _segments(text: str, chunks: Sequence["Draft"]) -> Iterator[tuple[int, int, str, str]]:
-    """Yield the text cut at the start and end of each chunk: start, end, CSS classes, labels of chunks that start."""
+    """Yield the text, cut at the bounds of chunks, as start, end, CSS classes, and labels of chunks that start."""
     begins: dict[int, list[int]] = {}
     ends: dict[int, list[int]] = {}
     for number, chunk in enumerate(chunks):

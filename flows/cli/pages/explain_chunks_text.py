@@ -69,7 +69,7 @@ def _summary(split: "Split") -> str:
 
 
 def sizes_spelled(sizes: Sequence[int]) -> str:
-    """Return how many chunks there are and their sizes in tokens, which are given in order."""
+    """Return the number of chunks and their sizes in tokens; `sizes` is sorted."""
     if len(sizes) < 2:
         return f"1 chunk of {counted(sizes[0], 'tokens')}" if sizes else "no chunks"
     return f"{len(sizes)} chunks of {sizes[0]} to {sizes[-1]} tokens, half below {sizes[len(sizes) // 2]}"

@@ -1,13 +1,13 @@
-"""HTML page: the head of every page that docmill writes."""
+"""HTML page: the head of all pages that docmill writes."""
 
 from html import escape
 
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'"
-"""What a page may load: nothing but its own style. So a document's name or text, however hostile, runs nothing."""
+"""The content security policy: a page may load only its own style, so hostile text of a document cannot run code."""
 
 
 def opening(title: str, style: str) -> str:
-    """Return a page up to the beginning of its body; the title is escaped, the style is not."""
+    """Return a page up to the start of its body. The title is escaped, the style is not."""
     return (
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">\n'

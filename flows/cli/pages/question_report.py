@@ -1,4 +1,4 @@
-"""Question report: what an evaluation by questions says on both streams, and as JSON."""
+"""Question report: the output of an evaluation by questions on both streams and as JSON."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -15,14 +15,14 @@ from docmill.tasks.evaluate.bootstrap import Interval
 from docmill.tasks.evaluate.questions import LeftOut, Question
 
 _GROUPS = 20
-"""Groups to print, the worst first: there may be one for each document. `--json` has all."""
+"""Number of groups to print, worst first: there may be one for each document. `--json` prints all."""
 _NAMED = 3
-"""Unknown documents or questions to name: the note stays on one line, and a few show what is wrong with the rest."""
+"""Unknown documents or questions to name. The note stays on one line, and a few examples show what is wrong."""
 
 
 @dataclass(frozen=True, slots=True)
 class QuestionReport:
-    """The questions, what was measured in each way, what was left out, and the groups."""
+    """The questions, the measures in each way, the questions left out, and the groups."""
 
     asked: Sequence[Question]
     found: Sequence[Measured]
@@ -30,7 +30,7 @@ class QuestionReport:
     parts: Breakdown
 
     def tell(self, store: Path, depth: int) -> None:
-        """Say on standard error what the measures rest on, and what they do not cover."""
+        """Print on standard error what the measures are based on and what they do not cover."""
         _note_missing(store, self.found, self.asked)
         answers = sum(len(one.targets) for one in self.asked)
         note(f"{counted(len(self.asked), 'questions')} with {counted(answers, 'answers')}, ranking depth {depth}")
@@ -41,7 +41,7 @@ class QuestionReport:
             note(worst.spelled() + ("" if self.parts.by else f"; for all: --by {worst.by}"))
 
     def print(self, as_json: bool) -> None:
-        """Print the means, by groups as well if these were asked for."""
+        """Print the means, and those of groups if requested."""
         if as_json:
             print_json([self._as_json(one) for one in self.found])
             return
@@ -72,7 +72,7 @@ class QuestionReport:
 
 
 def _note_missing(store: Path, found: Sequence[Measured], asked: Sequence[Question]) -> None:
-    """Warn about pending vectors, and about documents that questions name beside others that are there."""
+    """Warn about pending vectors, and about missing documents in questions that also name existing ones."""
     left_out = {one.id for one in found[0].evaluation.left_out if not one.measures}
     kept = [one for one in asked if one.id not in left_out]
     for at in dict.fromkeys(one.of for one in found):
@@ -89,7 +89,7 @@ def _first(names: Sequence[str]) -> str:
 
 
 def _note_left_out(left_out: Sequence[LeftOut], all_of: int) -> None:
-    """Name the questions that no measure, or not every one, covers; the means are those of the others."""
+    """Name the questions that some or all measures leave out; the means are those of the others."""
     for measures in dict.fromkeys(one.measures for one in left_out):
         some = [one for one in left_out if one.measures == measures]
         which = f" of {', '.join(measures)}" if measures else ""
@@ -99,7 +99,7 @@ def _note_left_out(left_out: Sequence[LeftOut], all_of: int) -> None:
 
 
 def _note_cut(found: Sequence[Measured]) -> None:
-    """Say how many answers no single chunk holds: no ranking of chunks can find those."""
+    """Print how many answers no single chunk contains: no ranking of chunks can find those."""
     for of, cut in dict.fromkeys((one.of, one.evaluation.cut) for one in found):
         if cut:
             note(

@@ -1,1 +1,1 @@
-"""The terminal: how commands take flags and print results."""
+"""The terminal: the flags of commands and the output of results."""

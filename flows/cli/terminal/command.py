@@ -1,4 +1,4 @@
-"""A command class that takes flags from the settings model and reports an expected failure in one line."""
+"""Command: a command class with flags for the settings, which reports an expected failure in one line."""
 
 import inspect
 import json
@@ -25,11 +25,11 @@ if TYPE_CHECKING:
     from docmill.flows.config.settings import Settings
 
 FAILED, WRONG_USAGE = 1, 2
-"""Exit statuses: an error that a message explains, and a command line that is wrong."""
+"""Exit statuses: an error with a message, and a wrong command line."""
 
 
 def wants_json(context: Any) -> bool:
-    """Return whether a command was asked for JSON."""
+    """Return whether JSON output was requested."""
     parameters = context.params
     return bool(parameters.get("as_json")) or str(parameters.get("form", "")).startswith("json")
 
@@ -72,7 +72,7 @@ _SETTINGS = ("set", "config")
 
 
 def command_group(name: str, purpose: str) -> typer.Typer:
-    """Return an empty group of commands, whose help begins with its purpose."""
+    """Return an empty group of commands with its purpose in the help."""
     return typer.Typer(name=name, cls=GroupedCommands, help=purpose, rich_markup_mode=None, no_args_is_help=True)
 
 
@@ -81,15 +81,15 @@ def settings_of(context: typer.Context) -> "Settings":
     from docmill.flows.config.configuration import load
 
     settings = load(context.meta["flags"], context.meta["config"], assigned=assigned_of(context))
-    # Only commands on a store: `explain` must not fetch the list of snapshots from a bucket.
+    # Only for commands on a store: `explain` must not fetch the list of snapshots from a bucket.
     reaches = {"*", "store"} & {*getattr(context.command, "sections", ())}
     return _reach(settings) if reaches else settings
 
 
 def checked_settings_of(context: typer.Context, ahead: "Callable[[Settings], None] | None" = None) -> "Settings":
-    """Return the settings for a command that ingests; raise ConfigError with a finding for each wrong value.
+    """Return the settings for a command that ingests; raise `ConfigError` with a finding for each wrong value.
 
-    `ahead` is called with the settings before they are checked, which loads most modules of a run.
+    `ahead` is called with the settings before the check, which loads most modules of a run.
     """
     settings = settings_of(context)
     if ahead:
@@ -103,7 +103,7 @@ def checked_settings_of(context: typer.Context, ahead: "Callable[[Settings], Non
 
 
 def assigned_of(context: typer.Context) -> "dict[KeyPath, Any]":
-    """Return the values of `--set` by the path of their keys."""
+    """Return the values of `--set` by key path."""
     if not context.meta["set"]:
         return {}
     from docmill.flows.config.assignments import read_assignments
@@ -121,7 +121,7 @@ def _reach(settings: "Settings") -> "Settings":
 
     transfers = logging.getLogger("docmill.remote")
     transfers.setLevel(logging.INFO)
-    # Replaced and not added: a test or a service may call several commands in one process.
+    # Replaced rather than added: a test or service may call several commands in one process.
     transfers.handlers = [_Notes()]
     folder = open_folder(settings.store, settings.mirrors)
     folder.refresh_if_possible()
@@ -129,7 +129,7 @@ def _reach(settings: "Settings") -> "Settings":
 
 
 UsageError: Any = typer.BadParameter.__mro__[1]
-"""Every fault of a command line; typer 0.26 exports it under no name of its own."""
+"""The base class of errors in a command line, which typer 0.26 does not export."""
 
 
 class _Notes(logging.Handler):
@@ -147,21 +147,21 @@ class _Notes(logging.Handler):
 
 
 class SettingsCommand(PanelledOptions):
-    """A command that takes the settings of some sections of docmill.toml, by `--set` or a flag of their own."""
+    """A command that takes the settings of some sections of docmill.toml, by `--set` or their own flags."""
 
     sections: tuple[str, ...] = ()
 
     def panel_of(self, parameter: Any) -> str:
-        """Return "Settings" for what sets a key or names the file of the settings."""
+        """Return "Settings" for parameters that set a key or name the settings file."""
         is_setting = parameter.name in _SETTINGS or parameter.name.startswith(_name_of())
         return "Settings" if is_setting else super().panel_of(parameter)
 
     def get_params(self, ctx: Any) -> list[Any]:
-        """Return the command's own parameters, followed by those of its settings."""
+        """Return the command's parameters, followed by those of its settings."""
         return take_plainly([*super().get_params(ctx), *_setting_options(self.sections)])
 
     def invoke(self, ctx: Any) -> Any:
-        """Run the command. An expected failure is told on standard error and exits with status 1."""
+        """Run the command. An expected failure is printed on standard error and exits with status 1."""
         config = ctx.params.pop("config")
         ctx.meta["config"] = Path(config) if config else None  # typer 0.26 gives a string
         ctx.meta["set"] = ctx.params.pop("set", None) or []
@@ -181,7 +181,7 @@ class SettingsCommand(PanelledOptions):
             _tell_usage(error, wants_json(ctx))
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Parse the arguments; with `--json`, a wrong command line is told as JSON, too."""
+        """Parse the arguments. With `--json`, an error in the command line is printed as JSON, too."""
         as_json, typed = "--json" in args, list(args)
         try:
             return super().parse_args(ctx, args)
@@ -189,7 +189,7 @@ class SettingsCommand(PanelledOptions):
             _tell_usage(self._with_suggestion(error, ctx, typed), as_json)
 
     def _with_suggestion(self, error: Any, ctx: Any, typed: list[str]) -> Any:
-        """Return the error; that of an unknown option says what a person may have meant."""
+        """Return the error, for an unknown option with a suggestion."""
         if hasattr(error, "possibilities"):
             from docmill.flows.cli.terminal.unknown_option import suggestion
 
@@ -201,7 +201,7 @@ class SettingsCommand(PanelledOptions):
 
 
 def _check_paths(callback: Callable[..., Any] | None, given: Mapping[str, Any]) -> None:
-    """Raise `ConfigError` for an address where a command takes a path: as a path it would name a new folder."""
+    """Raise `ConfigError` for an address in place of a path, because as a path it would name a new folder."""
     parameters = inspect.signature(callback).parameters if callback else {}
     for name, one in parameters.items():
         kind = get_args(one.annotation)[0] if get_origin(one.annotation) is Annotated else one.annotation
@@ -211,9 +211,9 @@ def _check_paths(callback: Callable[..., Any] | None, given: Mapping[str, Any]) 
 
 
 def _stoppable() -> AbstractContextManager[None]:
-    """Return a block in which a signal ends a command that writes, and gives back what other machines wait for.
+    """Return a context in which a signal ends a writing command and releases what other machines wait for.
 
-    The commands with all settings, such as `ingest`, say themselves what is kept of their work.
+    Commands with all settings, such as `ingest`, do this themselves and print what is kept of their work.
     """
     from docmill.flows.cli.terminal.interruption import COMMITTED_IS_KEPT, interruptible
 
@@ -221,7 +221,7 @@ def _stoppable() -> AbstractContextManager[None]:
 
 
 def _tell_usage(error: Any, as_json: bool) -> NoReturn:
-    """Raise the error for typer to tell, or tell it as JSON and end the command."""
+    """Raise the error for typer to print, or print it as JSON and end the command."""
     if not as_json:
         raise error
     tell_json("UsageError", error.format_message(), WRONG_USAGE)
@@ -229,13 +229,13 @@ def _tell_usage(error: Any, as_json: bool) -> NoReturn:
 
 
 def takes(*sections: str) -> type[SettingsCommand]:
-    """Return a command class that takes these sections and top-level keys; "*" means all of them."""
+    """Return a command class that takes these sections and top-level keys; "*" means all."""
     mirrors = ("mirrors",) if "store" in sections else ()
     return type("SettingsCommand", (SettingsCommand,), {"sections": (*sections, *mirrors)})
 
 
 def command(*sections: str, name: str | None = None) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Return what marks a function as the command of its name, or of another one, that takes these sections."""
+    """Return a decorator that marks a function as a command with these sections, named like it or by `name`."""
 
     def marked(function: Callable[..., None]) -> Callable[..., None]:
         vars(function)["command"] = name, takes(*sections)
@@ -245,7 +245,7 @@ def command(*sections: str, name: str | None = None) -> Callable[[Callable[..., 
 
 
 def add_commands(app: typer.Typer, module: ModuleType) -> None:
-    """Add the commands and the groups that a module defines."""
+    """Add the commands and groups that a module defines."""
     for one in [*vars(module).values()]:
         if isinstance(one, typer.Typer):
             app.add_typer(one)
@@ -255,7 +255,7 @@ def add_commands(app: typer.Typer, module: ModuleType) -> None:
 
 
 def _name_of(*path: str) -> str:
-    """Return the name of the parameter for a key."""
+    """Return the parameter name of a key."""
     return "__".join(("setting", *path))
 
 
@@ -276,7 +276,7 @@ def _setting_options(sections: tuple[str, ...]) -> tuple[Any, ...]:
         parameters.append(_shared("set", list[str] | None, None, _SET, metavar="KEY=VALUE", autocompletion=_keys_like))
     parameters.append(_shared("config", Path | None, None, _CONFIG, metavar="FILE"))
     parameters.append(_shared("debug", bool, False, "Show the traceback of an error."))
-    # typer reads options from a signature; no function could be written with a parameter for each key.
+    # typer reads options from a signature, and no written function could have a parameter for each key.
     command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     app = typer.Typer(add_completion=False)
     app.command()(command)
@@ -288,7 +288,7 @@ _SET = "Set any other key, such as chunk.context_tokens=60; may be repeated. `do
 
 
 def _keys_like(incomplete: str) -> list[str]:
-    """Return the beginnings of assignments that a shell can complete."""
+    """Return the beginnings of assignments for a shell to complete."""
     from docmill.flows.config.configuration import keys
 
     return [f"{key.dotted}=" for key in keys() if key.dotted.startswith(incomplete)]
@@ -308,7 +308,7 @@ def _parameter(key: "Key") -> inspect.Parameter:
         metavar=_metavar(annotation),
         show_default=False,
     )
-    # As text: the settings judge a value with the same words, wherever it comes from.
+    # As text, so that errors in a value have the same message wherever it comes from.
     kind: Any = list[str] if annotation == tuple[str, ...] else str
     return inspect.Parameter(
         _name_of(*key.path), inspect.Parameter.KEYWORD_ONLY, default=None, annotation=Annotated[kind | None, option]

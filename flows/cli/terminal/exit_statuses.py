@@ -1,4 +1,4 @@
-"""Exit statuses: every status with which a command can end, and what it says."""
+"""Exit statuses: every status with which a command can end, and its meaning."""
 
 STATUSES = {
     0: "Everything that the command was asked to do was done.",
@@ -30,4 +30,4 @@ STATUSES_OF = {
     "evaluate questions": {3: "some questions could not be measured and are left out"},
     "evaluate facts": {1: "some prompts got no usable answer"},
 }
-"""What a command means by a status, where that is more than `STATUSES` says."""
+"""The meaning of a status for some commands, where it is more specific than in `STATUSES`."""

@@ -1,4 +1,4 @@
-"""Help pages: commands in groups, and options in panels, at 80 columns and without the import of a renderer."""
+"""Help pages: commands in groups and options in panels, for 80 columns and without importing a renderer."""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -10,24 +10,24 @@ from typer.core import TyperCommand, TyperGroup
 from docmill.flows.cli.terminal.given_values import take_plainly
 
 KINDS = {"path": "PATH", "file": "FILE", "str": "TEXT", "int": "N", "float": "X", "int range": "N", "float range": "X"}
-"""What stands for a value of each type, as in the options of settings."""
+"""The placeholder for a value of each type, as in the options of settings."""
 _TYPE = re.compile(r"(?: |^)<(?:list\[)?([^>\]]*)\]?>")
 _LONG_NAMES = re.compile(r"(--[\w-]+)(?:, --[\w-]+)+")
-"""The long names of an option; all of them work, and the first is shown."""
+"""The long names of an option. All of them work, but only the first is shown."""
 _SPACING = 2
-_WIDEST = 28  # columns for the name of an option; a longer name has a line of its own
+_WIDEST = 28  # columns for the name of an option; a longer name gets its own line
 
 
 class GroupedCommands(TyperGroup):
-    """A command of commands, whose help shows them in groups, in the order of `groups`.
+    """A group of commands, whose help shows them in the order of `groups`.
 
-    A command whose name is in no group comes last, under "Other". Where there are no groups, all are together.
+    A command that is in no group comes last, under "Other". Without groups, all commands are together.
     """
 
     groups: Mapping[str, Sequence[str]] = {}
 
     def get_params(self, ctx: Any) -> list[Any]:
-        """Return the parameters, which need no pydantic for what is absent or plain."""
+        """Return the parameters, which need no pydantic for absent or plain values."""
         return take_plainly(super().get_params(ctx))
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:  # noqa: ARG002  as typer calls it
@@ -38,7 +38,7 @@ class GroupedCommands(TyperGroup):
             _write(formatter, title, [(name.ljust(width), _sentence(shown[name])) for name in names])
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        """Return the command that a person named; if there is none, say which one was meant."""
+        """Return the named command; for an unknown name, suggest one."""
         if args and self.groups and args[0] not in self.commands:
             from docmill.flows.cli.terminal.unknown_option import meant_by
 
@@ -47,7 +47,7 @@ class GroupedCommands(TyperGroup):
         return super().resolve_command(ctx, args)
 
     def _sections(self, shown: Sequence[str]) -> dict[str, list[str]]:
-        """Return the names of the shown commands by group."""
+        """Return the names of the visible commands by group."""
         sections = {title: [name for name in names if name in shown] for title, names in self.groups.items()}
         grouped = set(chain.from_iterable(sections.values()))
         rest = "Other" if grouped else "Commands"
@@ -80,7 +80,7 @@ def _write(formatter: Any, title: str, rows: Iterable[tuple[str, str]]) -> None:
 
 
 def _named(name: str) -> str:
-    """Return the name of a parameter with a word for its value, `-k N` for `-k <int range>`."""
+    """Return the name of a parameter with a placeholder for its value: `-k N` for `-k <int range>`."""
     return _TYPE.sub(lambda found: f" {KINDS.get(found[1], found[1])}", _LONG_NAMES.sub(r"\1", name))
 
 

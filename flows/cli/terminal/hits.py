@@ -1,4 +1,4 @@
-"""Hits: the results of a search as lines for a person.
+"""Hits: the results of a search as lines for the terminal.
 
 `snippet` shows the passage of a chunk that best matches the query.
 """
@@ -29,19 +29,19 @@ if TYPE_CHECKING:
 
 
 WIDTH = 240
-"""Characters: three lines of a terminal of 80 columns."""
-_WORD = re.compile(r"\d+(?:[.,]\d+)+|\w+(?:\+\+|#)?")  # of the analyser's pieces, those that it may leave whole
+"""Characters: three lines of a terminal with 80 columns."""
+_WORD = re.compile(r"\d+(?:[.,]\d+)+|\w+(?:\+\+|#)?")  # the analyser's pieces that it may leave whole
 _JOINED = re.compile(rf"[\w{SOFT_HYPHEN}]+(?:[-.{''.join(PAIR_SIGNS.values())}][\w{SOFT_HYPHEN}]+)+")
-_IN_WORDS = "LMN"  # letters, marks and numbers, by their Unicode category
+_IN_WORDS = "LMN"  # letters, marks and numbers, by Unicode category
 _NOT_SPACE = re.compile(r"\S+")
 
 Span = tuple[int, int]
 
 
 def snippet(query: str, text: str, mark: bool, language: str = "english", width: int = WIDTH) -> str:
-    """Return about `width` characters of `text` on one line, where most words of `query` occur.
+    """Return about `width` characters of `text` on one line, from where most words of `query` occur.
 
-    `mark` highlights these words for a terminal: those of which the keyword index would find the stem in `language`.
+    `mark` highlights the words that the keyword index would match in `language`.
     """
     wanted = frozenset(analyse(query, language))
     words = list(_NOT_SPACE.finditer(text))
@@ -54,7 +54,7 @@ def snippet(query: str, text: str, mark: bool, language: str = "english", width:
 
 
 def _found(text: str, wanted: frozenset[str], language: str) -> Iterator[Span]:
-    """Yield the spans of a text that match terms of the query: a piece that the index reads as one, or words of it."""
+    """Yield the spans of a text that match terms of the query: pieces that the index keeps whole, or words in them."""
     analyser = load_analyser(language)
     for start, piece in located_pieces(text):
         terms = analyser[piece]
@@ -67,13 +67,13 @@ def _found(text: str, wanted: frozenset[str], language: str) -> Iterator[Span]:
 
 
 def _trimmed(piece: str) -> Span:
-    """Return the span of a piece without the signs around it."""
+    """Return the span of a piece without surrounding punctuation."""
     kept = [place for place, sign in enumerate(piece) if unicodedata.category(sign)[0] in _IN_WORDS]
     return kept[0], kept[-1] + 1
 
 
 def _matched(word: re.Match[str], wanted: frozenset[str], language: str) -> list[Span]:
-    """Return the spans of a word that match: all of it, or in an unspaced script pairs of letters, else letters."""
+    """Return the matching spans of a word: the whole word, or in a script without spaces pairs or single letters."""
     text, terms = word.group(), analyse(word.group(), language)
     pairs = [text[at : at + 2] for at in range(len(text) - 1)]
     if len(pairs) < 2 or terms[: len(pairs)] != pairs:
@@ -83,7 +83,7 @@ def _matched(word: re.Match[str], wanted: frozenset[str], language: str) -> list
 
 
 def _runs(lit: list[bool], start: int) -> Iterator[Span]:
-    """Yield the spans of consecutive pairs of letters that match; the first pair begins at `start`."""
+    """Yield the spans of consecutive matching pairs of letters; the first pair begins at `start`."""
     at = start
     for match, run in groupby(lit):
         length = len(list(run))
@@ -93,7 +93,7 @@ def _runs(lit: list[bool], start: int) -> Iterator[Span]:
 
 
 def _on_the_line(spans: Iterator[Span], words: Sequence[Span]) -> Iterator[Span]:
-    """Yield where spans of a text are once its `words` are joined by single spaces; one over two words becomes two."""
+    """Yield the spans of a text after its `words` are joined by single spaces. A span over two words becomes two."""
     starts = [start for start, _ in words]
     places = list(accumulate((end - start + 1 for start, end in words), initial=0))
     for start, end in spans:
@@ -106,7 +106,7 @@ def _on_the_line(spans: Iterator[Span], words: Sequence[Span]) -> Iterator[Span]
 
 
 def _best_start(spans: Sequence[Span], length: int, width: int) -> int:
-    """Return the start of the window that holds the most spans; the first one wins a tie."""
+    """Return the start of the window with the most spans; the first one wins a tie."""
     if length <= width or not spans:
         return 0
     starts = [0, *(max(0, min(s - width // 8, length - width)) for s, _ in spans)]
@@ -121,13 +121,13 @@ def _marked(line: str, spans: Sequence[Span], start: int, end: int) -> str:
     return "".join([*parts, visible(line[at:end])])
 
 
-_MOST_PLACES = 3  # fit into a line; `--json` lists all
+_MOST_PLACES = 3  # as many fit into a line; `--json` lists all
 
 
 def print_hits(store: "Store", query: str, hits: Sequence["Hit"], explain: bool, passages: bool = False) -> None:
-    """Print the relevance and the place of each hit, its raw scores, and the text that best matches the query.
+    """Print the relevance, place and raw scores of each hit, and the text that best matches the query.
 
-    With `passages`, that text is the passage of the hit, in full.
+    With `passages`, that text is the whole passage of the hit.
     """
     coloured, language, files = colours(), store.snapshot.keywords.language, _known_files(store)
     for hit in hits:
@@ -148,16 +148,16 @@ def print_hits(store: "Store", query: str, hits: Sequence["Hit"], explain: bool,
 
 
 def _doubt(hits: Sequence["Hit"]) -> Iterator[str]:
-    """Yield a line that says so if no hit is likely to answer: the relevance beside a hit compares it to others."""
+    """Yield a warning if no hit is likely to answer, which the relevance of a hit does not show: it is relative."""
     from docmill.storage.search.rank.candidates.confidence import DOUBTFUL
 
     sure = max((hit.confidence for hit in hits if hit.confidence is not None), default=DOUBTFUL)
-    if round(sure, 2) < DOUBTFUL:  # as it is shown
+    if round(sure, 2) < DOUBTFUL:  # as displayed
         yield f"No hit is likely to answer: the highest confidence is {sure:.2f}."
 
 
 def _shown(hit: "Hit") -> tuple[str, int]:
-    """Return the passage of a hit with its whole length, or a remark that it has none."""
+    """Return the passage of a hit and its whole length, or a remark that it has none."""
     text = hit.passage.text if hit.passage else "(no passage: the sentences of other hits answer better)"
     return text, len(text)
 
@@ -183,38 +183,38 @@ def _explained(hit: "Hit") -> Iterator[str]:
 
 
 def _terms(hit: "Hit") -> Iterator[str]:
-    """Yield the matched terms, heaviest first, each with its share of the score and the fields that have it."""
+    """Yield the matched terms, heaviest first, with their share of the score and the fields that contain them."""
     for term, gain in sorted(hit.terms.items(), key=lambda pair: -pair[1]):
         yield f"{term} {gain:.2f} in {' and '.join(hit.fields[term])}"
 
 
 def _also(hit: "Hit") -> str:
-    """Return a line with the first other places of a hit, and how many there are besides."""
+    """Return a line with the first other places of a hit, and the number of further ones."""
     places = [_place(place) for place in hit.also_at[:_MOST_PLACES]]
     more = len(hit.also_at) - len(places)
     return f"also at {', '.join(places)}{f' and {more} more' if more else ''}"
 
 
 def _place(hit: "Hit | OtherPlace", url: str = "") -> str:
-    """Return the document of a hit with the page or line; the name is a link if there is a URL."""
+    """Return the document of a hit with the page or line. The name is a link if there is a URL."""
     name = linked(plain(hit.uri), url)
     return f"{name} page {hit.page}" if hit.page else f"{name}:{hit.line}"
 
 
 def _url(store: "Store", hit: "Hit", files: "KnownFiles | None") -> str:
-    """Return where a click on a hit leads: to the original, else to its file if that is known here, else ""."""
+    """Return the link of a hit: to the original, else to its file if known here, else ""."""
     if files is None:
         return ""
     if url := opened_in_browser(hit.source_url):
         return url
-    with suppress(Transient):  # an object store does not answer, and the mirror lacks the document
+    with suppress(Transient):  # the object store does not answer, and the mirror lacks the document
         if file := files.of(hit.uri, store.document(hit.uri).row.content_hash):
             return file_url(file)
     return ""
 
 
 def _known_files(store: "Store") -> "KnownFiles | None":
-    """Return the files of a store's documents if the terminal takes links to them."""
+    """Return the files of a store's documents if the terminal supports links."""
     if not hyperlinks():
         return None
     from docmill.tasks.sources.known_files import KnownFiles
@@ -223,7 +223,7 @@ def _known_files(store: "Store") -> "KnownFiles | None":
 
 
 def file_url(path: Path) -> str:
-    """Return the `file:` URL of an absolute path, with the host: on another machine, as in ssh, it opens nothing."""
+    """Return the `file:` URL of an absolute path. Because it contains the host, it opens nothing on another machine."""
     import socket
     from urllib.parse import quote
 
@@ -231,10 +231,10 @@ def file_url(path: Path) -> str:
 
 
 def opened_in_browser(url: str) -> str:
-    """Return a URL if a browser opens it and a terminal can be handed it, else ""."""
+    """Return a URL if a browser can open it and it is safe in a terminal, else ""."""
     return url if url.startswith(("https://", "http://")) and url.isprintable() else ""
 
 
 def linked(text: str, url: str) -> str:
-    """Return a visible text that links to a URL (OSC 8); without one, the text."""
+    """Return a text that links to a URL (OSC 8), or without one the text alone."""
     return f"\x1b]8;;{url}\x1b\\{text}\x1b]8;;\x1b\\" if url else text

@@ -1,6 +1,6 @@
-"""Interruption: end a run within two seconds of Ctrl-C or SIGTERM, and say what of it is kept.
+"""Interruption: end a run within two seconds of Ctrl-C or SIGTERM, and print what is kept of it.
 
-A thread reads the signals, because the main one may be in native code that lets no handler run.
+A thread reads the signals, because the main thread may be in native code, where no handler runs.
 """
 
 import os
@@ -17,20 +17,20 @@ from docmill.flows.runs.phases import counted
 from docmill.storage.process import shutdown
 
 _COMMIT_S = 1.0
-"""Seconds to wait for a commit that is nearly done; a longer one is cut, which leaves the snapshot before it."""
+"""Seconds to wait for a commit that is nearly done. A longer one is cut off, which leaves the previous snapshot."""
 _END_S = 1.5
-"""Seconds for the commit, and then to end workers, remove folders, and give a lease back, which takes two requests.
-With the sentence, and on a machine that is busy, the end takes less than two."""
-_AT_ONCE_S = 0.2  # to tidy up when a second signal came
+"""Seconds for the commit, and then to end workers, remove folders and release a lease, which takes two requests. With
+the final message, and on a busy machine, the end takes less than two seconds."""
+_AT_ONCE_S = 0.2  # to clean up after a second signal
 COMMITTED_IS_KEPT = "what was committed is kept; run the same command again to finish"
 _WAITS = {signal.SIGINT: "press Ctrl-C again to end at once", signal.SIGTERM: "a second SIGTERM ends at once"}
 
 
 @contextmanager
 def interruptible(kept: Callable[[], str]) -> Iterator[None]:
-    """End the process if SIGINT or SIGTERM comes during the block; `kept` returns what the next run goes on from.
+    """End the process on SIGINT or SIGTERM during the block; `kept` returns what the next run continues from.
 
-    The exit status is 128 and the number of the signal. An ignored signal stays ignored.
+    The exit status is 128 plus the number of the signal. An ignored signal stays ignored.
     """
     mine = [number for number in _WAITS if signal.getsignal(number) != signal.SIG_IGN]
     if threading.current_thread() is not threading.main_thread():
@@ -78,7 +78,7 @@ class _Watch(threading.Thread):
         os.close(self._receiving)
 
     def _end(self, number: signal.Signals) -> None:
-        """End the process in order."""
+        """End the process orderly."""
         try:
             note(f"stopping; {_WAITS[number]}")
             deadline = time.monotonic() + _END_S
@@ -91,7 +91,7 @@ class _Watch(threading.Thread):
 
 
 def kept_of(store: Path) -> str:
-    """Return one clause about what a store keeps of a run that was stopped."""
+    """Return a clause on what a store keeps of a stopped run."""
     from docmill.storage.snapshots.artifacts.staging import finished
     from docmill.storage.snapshots.history.snapshots import numbers
 

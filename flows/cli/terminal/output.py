@@ -22,33 +22,33 @@ from docmill.flows.serving.json_text import escaped, json_text
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 """The option of a command that prints its result with `print_json`."""
 NARROWEST = 12
-"""Columns of a terminal that a cut cell keeps at least: with fewer, cells of a wide table would all look alike. A table
-that does not fit even so has longer lines than the terminal."""
+"""Minimal width of a cut cell: with fewer columns, cells of a wide table would look alike. A table that does not fit
+even so has lines longer than the terminal."""
 _GAP = "  "  # between two columns of a table
 NAME = "docmill:"  # before each message on standard error
 _EXCERPT = "\nLINE "
-"""What begins the excerpt of a wrong statement, below the message of its error."""
+"""The beginning of the excerpt of a wrong statement, below the error message."""
 plain = one_line
 
 
 def note(message: str, name: str = NAME) -> None:
-    """Print a message on standard error behind the name of the program.
+    """Print a message on standard error, after the name of the program.
 
-    An excerpt of a statement below it keeps its lines, and carets their place.
+    An excerpt of a statement below it keeps its lines and the position of its carets.
     """
     said, mark, excerpt = message.partition(_EXCERPT)
     lines = [f"{name} {plain(said)}"]
     if mark:
         lines.append(harmless(f"{_EXCERPT}{excerpt}".strip("\n")))
-    print("\n".join(lines), file=sys.stderr, flush=True)  # not typer.echo, which would write into a bar
+    print("\n".join(lines), file=sys.stderr, flush=True)  # not typer.echo, which would write into a progress bar
 
 
-ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/")  # a `Path` has turned two slashes into one
+ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/")  # a `Path` turns two slashes into one
 
 
 def may_write(path: Path | None) -> Path | None:
-    """Return the path of a file to write; refuse it before the work for it has begun if it cannot be written."""
-    if path is None or ADDRESS.match(str(path)):  # which the command refuses in other words
+    """Return the path of a file to write; raise an error if it cannot be written, before the work begins."""
+    if path is None or ADDRESS.match(str(path)):  # for which the command has another error message
         return path
     if path.is_dir() or not (os.access(path, os.W_OK) if _stays(path) else _takes_files(path.absolute().parent)):
         raise typer.BadParameter(
@@ -58,21 +58,21 @@ def may_write(path: Path | None) -> Path | None:
 
 
 def _stays(path: Path) -> bool:
-    """Return whether a path is written to, and not replaced: a link or a device, such as /dev/stdout."""
+    """Return whether a path is written to rather than replaced: a link or a device, such as /dev/stdout."""
     return path.is_symlink() or (path.exists() and not path.is_file())
 
 
 def _takes_files(folder: Path) -> bool:
-    """Return whether a file can be made in a folder; its mode does not tell, such as in /proc."""
+    """Return whether files can be created in a folder. Its mode is not reliable, such as in /proc."""
     try:
         with TemporaryFile(dir=folder):
             return True
     except OSError as error:
-        return error.errno in (errno.ENOSPC, errno.EDQUOT)  # which may have room again, and is told in other words
+        return error.errno in (errno.ENOSPC, errno.EDQUOT)  # a full disk, which has another message
 
 
 def write_output(path: Path, data: bytes) -> None:
-    """Write a file that a person has named: whole, and for its user alone. A link or a device stays what it is."""
+    """Write a file that the user has named, whole and readable only by the user; keep a link or a device."""
     from docmill.storage.files import write_whole
 
     if _stays(path):
@@ -83,12 +83,12 @@ def write_output(path: Path, data: bytes) -> None:
 
 
 def print_text(text: str) -> None:
-    """Print text for a person."""
+    """Print text for the terminal."""
     typer.echo(harmless(text))
 
 
 def harmless(text: str) -> str:
-    """Return a text whose lines cannot control a terminal."""
+    """Return a text without characters that control a terminal."""
     return "\n".join(visible(line.expandtabs(4)) for line in text.split("\n"))
 
 
@@ -99,14 +99,14 @@ def print_json(value: Any) -> None:
 
 
 def as_json_text(value: Any) -> str:
-    """Return JSON that is easy to read and to grep: a list of objects has one object a line."""
+    """Return JSON that is easy to read and to grep: a list of objects has one object per line."""
     if isinstance(value, list) and value and isinstance(value[0], dict):
         return "[" + ",\n ".join(json_text(item) for item in value) + "]"
     return json_text(value)
 
 
 def for_terminal(text: str) -> str:
-    """Return JSON of the same value in which characters that could control a terminal are escaped."""
+    """Return JSON of the same value with characters escaped that could control a terminal."""
     return "\n".join(STEERING.sub(escaped, line) for line in text.split("\n"))
 
 
@@ -119,7 +119,7 @@ def print_rows(rows: Sequence[Mapping[str, Any]], columns: Iterable[str] = ()) -
 
 
 def print_found(rows: Sequence[Mapping[str, Any]], as_json: bool, nothing: str, columns: Iterable[str] = ()) -> None:
-    """Print rows as JSON or as a table. Where there are none, print the sentence `nothing` instead of the table."""
+    """Print rows as JSON or as a table. Without rows, print the sentence `nothing` instead of the table."""
     if as_json:
         print_json(rows)
     elif rows:
@@ -129,9 +129,9 @@ def print_found(rows: Sequence[Mapping[str, Any]], as_json: bool, nothing: str, 
 
 
 def aligned(names: Sequence[str], rows: Sequence[Sequence[Any]], width: int | None = None) -> str:
-    """Return an aligned table: one line a row, numbers aligned right.
+    """Return an aligned table with one line per row and numbers aligned right.
 
-    If the lines are longer than `width` columns of a terminal, the cells of the widest columns are cut.
+    If lines are longer than `width` columns of a terminal, the cells of the widest columns are cut.
     """
     cells = [[*map(plain, names)], *([_cell(value) for value in row] for row in rows)]
     numeric = _numeric(rows, len(names))
@@ -143,19 +143,19 @@ def aligned(names: Sequence[str], rows: Sequence[Sequence[Any]], width: int | No
 
 
 def _numeric(rows: Sequence[Sequence[Any]], count: int) -> list[bool]:
-    """Return for each column whether it holds numbers."""
+    """Return for each column whether it contains only numbers."""
     return [bool(rows) and all(_is_number(row[i]) for row in rows) for i in range(count)]
 
 
 def _fitted(widths: Sequence[int], numeric: Sequence[bool], room: int) -> list[int]:
-    """Return widths whose sum fits into `room`: the widest columns become equally wide, numbers are never cut."""
+    """Return widths whose sum fits into `room`. The widest columns become equally wide, and numbers are never cut."""
     texts = sorted(width for width, number in zip(widths, numeric, strict=True) if not number)
     widest = _common_width(texts, room - sum(widths) + sum(texts))
     return [width if number else min(width, widest) for width, number in zip(widths, numeric, strict=True)]
 
 
 def _common_width(ascending: Sequence[int], room: int) -> int:
-    """Return the width to which the wider columns are cut for all to fit: what the narrower leave is theirs."""
+    """Return the width to which wider columns are cut so that all fit, with the space that narrower ones leave."""
     share = room
     for place, width in enumerate(ascending):
         share = room // (len(ascending) - place)
@@ -168,7 +168,7 @@ def _common_width(ascending: Sequence[int], room: int) -> int:
 
 
 def _cut(text: str, width: int) -> str:
-    """Return a text of at most `width` columns of a terminal; "…" stands for what was cut."""
+    """Return a text of at most `width` columns of a terminal, with "…" if it was cut."""
     if _width(text) <= width:
         return text
     ends = accumulate(map(_width, text))

@@ -1,4 +1,4 @@
-"""Progress: a bar a phase on a terminal, else lines after 5 seconds and every 30; a spinner for anything slow."""
+"""Progress: a bar per phase on a terminal, else lines after 5 seconds and every 30; a spinner for other slow work."""
 
 import logging
 import sys
@@ -14,23 +14,23 @@ from docmill.flows.runs.phases import Phase, counted, sized
 from docmill.storage.process.shutdown import tidied
 
 LOADING = "docmill.loading"
-"""The logger to which `storage/search/encode/encoder.py` says that it loads a model."""
+"""The logger of `storage/search/encode/encoder.py` for the loading of models."""
 EVERY_S = 30.0
-"""Seconds between two lines where standard error is no terminal: a log of a night stays short enough to read."""
+"""Seconds between two lines if standard error is no terminal. The log of a night stays short enough to read."""
 FIRST_S = 5.0
-"""Seconds of a phase before its first line: long enough that a short one has none, short enough to show that a command
-is at work and how long it will take."""
-_LOOK_S = 0.5  # seconds between two looks whether a line is due
+"""Seconds of a phase before its first line: short phases have none, and longer ones soon show that the command is
+working and how long it will take."""
+_LOOK_S = 0.5  # seconds between two checks whether a line is due
 _UNCOUNTED = ("at work", "done")
-_BAR_WIDTH = 20  # leaves room for counts, rate and time in 80 columns
+_BAR_WIDTH = 20  # leaves space for counts, rate and time in 80 columns
 Progress = Callable[[Phase], None]
 
 
 @contextmanager
 def progress_shown(begin: str = "", brief: bool = False) -> Iterator[Progress]:
-    """Yield a function that shows how far a phase is, on standard error.
+    """Yield a function that shows the progress of a phase on standard error.
 
-    `begin` is what a terminal shows until the first phase. If `brief`, a log has no line of a phase under 30 seconds.
+    `begin` is shown on a terminal until the first phase. If `brief`, a log has no lines for phases under 30 seconds.
     """
     with _bars(begin) if sys.stderr.isatty() else _lines(brief) as show:
         yield show
@@ -59,7 +59,7 @@ def _bars(begin: str) -> Iterator[Progress]:
 
 @contextmanager
 def _lines(brief: bool) -> Iterator[Progress]:
-    """Say how far the phase is after 5 seconds and every 30, and at its end how long it took."""
+    """Print the progress of a phase after 5 seconds and every 30, and its duration at the end."""
     lines = _Lines(brief)
     over = threading.Event()
 
@@ -76,7 +76,7 @@ def _lines(brief: bool) -> Iterator[Progress]:
 
 
 class _Lines:
-    """The phase at hand, and since when; a phase that one thread closes, another says nothing more of."""
+    """The current phase and its start. After one thread closes a phase, other threads print nothing more about it."""
 
     def __init__(self, brief: bool = False) -> None:
         self._lock = threading.Lock()
@@ -96,7 +96,7 @@ class _Lines:
     def say_if_due(self, now: float) -> None:
         with self._lock:
             phase = self._phase
-            over = phase is None or phase.done == phase.total > 0  # the line of its end follows at once
+            over = phase is None or phase.done == phase.total > 0  # its final line follows at once
             if not over and now >= self._due:
                 self._due = now + EVERY_S
                 self.say()
@@ -107,7 +107,7 @@ class _Lines:
 
     def close(self) -> None:
         with self._lock:
-            # Many sources are listed in no time, and of those nobody wants a line.
+            # Many sources are listed in no time, which needs no line.
             least_s = max(self._least_s, FIRST_S) if self._phase and self._phase.source else self._least_s
             phase = self._phase
             if phase is not None and (phase.done or not phase.unit) and time.monotonic() - self._began >= least_s:
@@ -117,7 +117,7 @@ class _Lines:
 
 
 def figures(phase: Phase) -> str:
-    """Return count, rate and time left of a phase, as far as they are known."""
+    """Return count, rate and time left of a phase, if known."""
     left, all_ = phase.seconds_left, f" of {phase.total:,}" if phase.total else ""
     done = f"{phase.done:,}{all_} {phase.unit}{_of_source(phase)}"
     parts = [
@@ -129,15 +129,15 @@ def figures(phase: Phase) -> str:
 
 
 def _of_source(phase: Phase) -> str:
-    size = f" ({sized(phase.bytes)})" if phase.bytes else ""  # a web site does not say how large its pages are
+    size = f" ({sized(phase.bytes)})" if phase.bytes else ""  # a website does not state the size of its pages
     return f" of {phase.source}{size}" if phase.source else ""
 
 
 @contextmanager
 def waiting(label: str) -> Iterator[None]:
-    """Show a spinner beside `label` on standard error during the block, if it is a terminal.
+    """Show a spinner beside `label` on standard error during the block if that is a terminal.
 
-    While the embedding model is loaded, which takes seconds, the label says so.
+    While the embedding model loads, which takes seconds, the label says so.
     """
     if not sys.stderr.isatty():
         yield
@@ -150,7 +150,7 @@ def waiting(label: str) -> Iterator[None]:
 
 @contextmanager
 def _told(show: Callable[[str], None]) -> Iterator[None]:
-    """Hand what is loaded during the block to `show`."""
+    """Call `show` with each model that is loaded during the block."""
     logger, handler = logging.getLogger(LOADING), _Handing(show)
     logger.setLevel(logging.INFO)
     logger.addHandler(handler)
@@ -161,7 +161,7 @@ def _told(show: Callable[[str], None]) -> Iterator[None]:
 
 
 class _Handing(logging.Handler):
-    """Hands the messages of a logger to a function."""
+    """Passes the messages of a logger to a function."""
 
     def __init__(self, show: Callable[[str], None]) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""Table formats: a result of SQL as a table for people, and as JSON, CSV, Parquet or a workbook of Excel."""
+"""Table formats: a result of SQL as an aligned table, JSON, CSV, Parquet or an Excel workbook."""
 
 import csv
 import io
@@ -20,11 +20,11 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 _MOST_ROWS, _MOST_COLUMNS, _LONGEST = 1_048_575, 16_384, 32_767
-"""Rows below the header, columns, and characters of a cell that a sheet of Excel holds."""
+"""Limits of an Excel sheet: rows below the header, columns, and characters of a cell."""
 _FIRST_DAY = datetime(1900, 3, 1)
-"""Excel counts a day too many before it, and none before 1900; earlier days become text."""
-_MICROSECONDS = 6  # digits of a second that a moment of Python has
-_DAY, _TIME = "yyyy-mm-dd", "yyyy-mm-dd hh:mm:ss"  # how cells show days, and times, which are those of UTC
+"""Excel's count of days is wrong before this day and does not exist before 1900, so earlier days become text."""
+_MICROSECONDS = 6  # digits of a second in Python's datetime
+_DAY, _TIME = "yyyy-mm-dd", "yyyy-mm-dd hh:mm:ss"  # formats of cells with days, and with times, which are in UTC
 _EXACT = 1 << 53  # Excel's numbers are floats; an integer beyond this becomes text
 
 
@@ -60,7 +60,7 @@ def format_of(chosen: TableFormat | None, output: Path | None) -> TableFormat:
 def render(table: "pa.Table", form: TableFormat, shown: bool = False) -> bytes:
     """Return a table in a format; raise `QueryError` if the format cannot hold it.
 
-    `shown` is for a terminal: characters that could control it are escaped, and every row of CSV is one line.
+    With `shown`, for a terminal, control characters are escaped, and every row of CSV is one line.
     """
     twice = next((name for name in table.column_names if table.column_names.count(name) > 1), "")
     if twice and form in _NAMES_APART:
@@ -97,7 +97,7 @@ def _words(table: "pa.Table") -> list[list[Any]]:
 
 
 def _word(value: Any) -> Any:
-    """Return a boolean as SQL spells it, and a list or a struct as JSON."""
+    """Return a boolean as in SQL, and a list or a struct as JSON."""
     return as_json_text(value) if isinstance(value, bool | list | dict) else value
 
 
@@ -113,7 +113,7 @@ def _parquet(table: "pa.Table") -> bytes:
 
 
 def _xlsx(table: "pa.Table") -> bytes:
-    """Return a workbook of one sheet, whose first row holds the names. Text stays text, `=1+1` too."""
+    """Return a workbook of one sheet with the names in the first row. Text such as `=1+1` stays text."""
     with extra("xlsx", "an Excel file"):
         import xlsxwriter
     if table.num_rows > _MOST_ROWS or table.num_columns > _MOST_COLUMNS:
@@ -139,7 +139,7 @@ def _xlsx(table: "pa.Table") -> bytes:
 
 
 def _shape(kind: "pa.DataType", book: Any) -> Any:
-    """Return the format of the cells of a column of days or times; None for any other."""
+    """Return the cell format of a column of days or times, or None for other columns."""
     from pyarrow import types
 
     if types.is_date(kind) or types.is_timestamp(kind):
@@ -148,7 +148,7 @@ def _shape(kind: "pa.DataType", book: Any) -> Any:
 
 
 def _moment(text: str) -> datetime | None:
-    """Return a day or a time as SQL writes it; None for one that Excel lacks."""
+    """Parse a day or a time as SQL writes it; None for one that Excel lacks."""
     try:
         found = datetime.fromisoformat(text.removesuffix("+00"))
     except ValueError:
@@ -158,7 +158,7 @@ def _moment(text: str) -> datetime | None:
 
 
 def _write_cell(sheet: Any, line: int, place: int, value: Any) -> None:
-    """Write a number, a boolean or a text; never a formula or a link, whatever the text begins with."""
+    """Write a number, a boolean or a text, but never a formula or a link, whatever the text begins with."""
     if value is None:
         return
     if isinstance(value, bool):

@@ -1,4 +1,4 @@
-"""Unknown names: what a person may have meant by an option or a command that docmill does not have."""
+"""Unknown names: suggestions for options and commands that docmill does not have."""
 
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import fields
@@ -6,7 +6,7 @@ from difflib import get_close_matches
 from typing import Any
 
 _ALIKE = 0.75
-"""How alike a name must be to be suggested: with 0.6, the default, `--quiet` brings up `--wait`."""
+"""The minimal similarity of a suggested name. With 0.6, the default, `--wait` would be suggested for `--quiet`."""
 _MOST = 3  # names in a suggestion
 _ELSEWHERE = {
     "top-k": "-k N",
@@ -15,18 +15,18 @@ _ELSEWHERE = {
     "source": "--where \"source = 'NAME'\"",
     "format": "--where \"format = 'pdf'\"",
 }
-"""Options of other search tools, and ours for the same."""
+"""Options of other search tools, with docmill's equivalents."""
 
 
 def suggestion(command: Any, context: Any, name: str, value: str) -> str:
-    """Return what to type instead of the option `name` with this value, as a sentence, or "" if nothing comes near."""
+    """Return a sentence with what to type instead of the option `name` with this value, or "" if nothing is similar."""
     wanted = name.lstrip("-")
     options = [one for parameter in command.get_params(context) for one in parameter.opts]
     ours = _ELSEWHERE.get(wanted, "")
     if ours.partition(" ")[0] in options:
         return f"Type {ours} instead."
     typed = _settings_as_options(command, value)
-    # [chunk] size is a word, that of a strategy a number.
+    # The size in [chunk] is a word, that of a strategy a number.
     is_setting = f"--{wanted}" in typed and not value.isdigit()
     if "*" in getattr(command, "sections", ()) and not is_setting:
         if strategies := _strategies_with(_option_of(wanted)):
@@ -40,7 +40,7 @@ def suggestion(command: Any, context: Any, name: str, value: str) -> str:
 
 
 def _settings_as_options(command: Any, value: str) -> dict[str, str]:
-    """Return what to type for each setting of a command, by the option that one may have typed for it."""
+    """Return what to type for each setting of a command, by the option that users may have typed for it."""
     from docmill.flows.config.configuration import keys
 
     sections = getattr(command, "sections", ())
@@ -51,13 +51,13 @@ def _settings_as_options(command: Any, value: str) -> dict[str, str]:
 
 
 def _by_last_word(wanted: str, options: Sequence[str]) -> Iterator[str]:
-    """Yield the options that are or end in a name: that of a setting may have been typed without its section."""
+    """Yield the options that equal or end in a name: users may have left out the section of a setting."""
     for end in (wanted, f"{wanted}s"):
         yield from (one for one in options if one.endswith(f"-{end}"))
 
 
 def _option_of(wanted: str) -> str:
-    """Return the option of a strategy in a name such as `chunk-size`."""
+    """Return the strategy option in a name such as `chunk-size`."""
     return wanted.removeprefix("chunk-").replace("-", "_")
 
 
@@ -95,11 +95,11 @@ _MEANT = {
     "--help": ("help",),
     "--version": ("version",),
 }
-"""Our name of a command, and those of other tools for the same."""
+"""Names of commands in other tools, by docmill's name for the same."""
 _OURS = {name: command for command, names in _MEANT.items() for name in names}
 
 
 def meant_by(name: str, commands: Collection[str]) -> str:
-    """Return the command or the option that a person meant by a name, or "" if none is known."""
+    """Return the command or option that was meant by a name, or "" if none is known."""
     ours = _OURS.get(name.lower(), "")
     return ours if ours in commands or ours.startswith("--") else ""

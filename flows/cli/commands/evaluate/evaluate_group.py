@@ -12,10 +12,10 @@ DEFAULT = "questions"
 
 
 class Defaulting(GroupedCommands):
-    """A command group with a default command: arguments that name no command are passed to it."""
+    """A command group with a default command, which gets arguments that name no command."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Parse the arguments, with the default command put first if they name none."""
+        """Parse the arguments. If they name no command, the default command is put first."""
         named = args and (args[0] in self.commands or args[0] in ctx.help_option_names)
         return super().parse_args(ctx, args if named else [DEFAULT, *args])
 

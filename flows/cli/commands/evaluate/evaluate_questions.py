@@ -1,4 +1,4 @@
-"""The command `evaluate questions`: measure retrieval quality by questions with known answers."""
+"""The command `evaluate questions`: measure retrieval quality with questions whose answers are known."""
 
 from collections.abc import Callable, Sequence
 from enum import StrEnum
@@ -89,7 +89,7 @@ def questions(
 ) -> None:
     """Measure how well search answers questions with known answers."""
     settings = settings_of(context)
-    # Before all else: what is wrong with the file should not wait for models to load.
+    # First, so that errors in the file are reported before models are loaded.
     asked, faults = _read(file, qrels, made_from, judged)
     from docmill.flows.cli.pages.question_report import QuestionReport
     from docmill.flows.measure import evaluation
@@ -116,7 +116,7 @@ def questions(
 def _read(
     file: Path | None, qrels: Path | None, made_from: list[Made] | None, judged: bool
 ) -> tuple[list["Question"], list["LeftOut"]]:
-    """Return the questions of the file and those that are wrong; neither, if the store gives them."""
+    """Return the valid and the invalid questions of the file; none if the questions come from the store."""
     from docmill.tasks.evaluate.questions import read_questions
 
     if [file is not None, bool(made_from), judged].count(True) != 1:
@@ -146,7 +146,7 @@ def _subject(
 
 
 def _write_run(path: Path | None, found: Sequence["Measured"], asked: Sequence["Question"]) -> None:
-    """Write the first rankings, if wanted."""
+    """Write the first rankings if a path is given."""
     from docmill.tasks.evaluate.retrieval_measures import run_file
 
     if path is not None:
@@ -154,7 +154,7 @@ def _write_run(path: Path | None, found: Sequence["Measured"], asked: Sequence["
 
 
 def _write_page(path: Path | None, title: str, caption: str, found: Sequence["Measured"]) -> None:
-    """Write the page that draws the means, if wanted."""
+    """Write the page with a chart of the means if a path is given."""
     if path is None:
         return
     from docmill.flows.cli.pages.chart import Compared, chart

@@ -1,4 +1,4 @@
-"""The commands that try settings on the user's own documents: `tune`, and the group `learn`, which changes them."""
+"""The commands that try settings on the user's own documents: `tune`, and the group `learn`, which changes settings."""
 
 from dataclasses import asdict
 from pathlib import Path
@@ -104,7 +104,7 @@ def _report(found: "Tuning", as_json: bool) -> None:
 
 
 def _note_questions(found: "Tuning") -> None:
-    """Note by which questions settings were tried, and of which content types there were too few."""
+    """Note which questions were used, and which content types had too few."""
     if found.made:
         note(
             f"the {found.questions} questions were made from words of the documents, which makes them easier than real"
@@ -123,7 +123,7 @@ def _decided(one: "TuneDecision") -> dict[str, Any]:
 
 
 def _told(one: "TuneDecision") -> str:
-    """Return what the questions that were held back decided, as sentences for a person."""
+    """Return the result on the held-back questions as sentences for the user."""
     change = f"{one.change.mean:+.3f} [{one.change.low:+.3f}, {one.change.high:+.3f}] {one.change.verdict}"
     said = f"{one.content_type or 'all'}: {one.what} over the {counted(one.questions, 'questions')} held back: {change}"
     if one.loses:
