@@ -80,6 +80,18 @@ def test_a_page_of_a_pdf_says_where_its_picture_is_and_leaves_its_letterhead_out
     assert parsed.metadata["figures_left_out"] == {"decoration": 2}
 
 
+def test_a_packed_jpeg_of_a_pdf_is_kept_as_it_is() -> None:
+    (kept,) = read(writers.pdf(JPEG, packed=True), "pdf").pictures
+    assert (kept.key, kept.media_type, kept.data) == (hash_bytes(JPEG), "image/jpeg", JPEG)
+
+
+def test_greys_of_a_pdf_stay_greys() -> None:
+    (kept,) = read(writers.pdf(FIRST), "pdf").pictures
+    shown = Image.open(io.BytesIO(kept.data))
+    assert (kept.media_type, shown.mode) == ("image/png", "L")
+    assert shown.tobytes() == Image.open(io.BytesIO(FIRST)).convert("L").tobytes()
+
+
 def test_a_damaged_picture_of_a_pdf_leaves_its_text() -> None:
     whole = writers.pdf(JPEG)
     at = whole.index(JPEG)

@@ -104,13 +104,14 @@ def _is_decoration(box: Box, sheet: PageContent) -> bool:
 
 
 def _picture(image: Any, album: Album) -> KeptPicture | None:
-    """Return the picture of an image: the JPEG that the file holds, else its pixels as PNG."""
+    """Return the picture of an image: the JPEG that the file holds, packed or not, else its pixels as PNG."""
     width, height = image.get_px_size()
     if width * height > MAX_PIXELS:
         album.left_out["too_large"] += 1
         return None
-    raw, filters = bytes(image.get_data(decode_simple=False)), image.get_filters()
-    whole = filters == ["DCTDecode"]  # the stream is a JPEG file, which other documents may hold, too
+    filters = image.get_filters()
+    whole = filters[-1:] == ["DCTDecode"]  # the stream is a JPEG file, which other documents may hold, too
+    raw = bytes(image.get_data(decode_simple=whole))
     # Else of what the file holds, as the bytes of a PNG depend on the library that writes it.
     key = hash_bytes(raw) if whole else key_of("picture", hash_bytes(raw), filters, width, height)
     if (known := album.get(key)) is not None:
@@ -133,8 +134,8 @@ def _png(image: Any) -> bytes:
 
     sink = BytesIO()
     try:
-        with closing(image.get_bitmap()) as bitmap:
-            bitmap.to_pil().convert("RGB").save(sink, "PNG", compress_level=_PACKED)
+        pixels = image.get_bitmap().to_pil()
+        (pixels if pixels.mode == "L" else pixels.convert("RGB")).save(sink, "PNG", compress_level=_PACKED)
     except (pypdfium2.PdfiumError, ValueError, RuntimeError):
         return b""
     return sink.getvalue()
@@ -336,6 +337,6 @@ def _drawing(page: _DrawnPage, box: Box) -> tuple[bytes, str]:
     scale = min(_SCALE, sqrt(_MOST_PIXELS / max((right - left) * (bottom - top), 1.0)))
     crop = (left, page.height - bottom, page.width - right, top)
     with closing(page.opened.render(scale=scale, crop=crop, may_draw_forms=False)) as bitmap:
-        picture = bitmap.to_pil().convert("RGB")
+        picture = bitmap.to_pil()
     picture.save(sink := BytesIO(), "PNG", compress_level=_PACKED)
     return sink.getvalue(), key_of("drawing", *picture.size, hash_bytes(picture.tobytes()))

@@ -4,6 +4,7 @@ import base64
 import io
 import json
 import zipfile
+import zlib
 from email.message import EmailMessage
 
 from PIL import Image, ImageDraw
@@ -162,10 +163,12 @@ def mht(picture: bytes) -> bytes:
     return page.as_bytes()
 
 
-def pdf(*pages: bytes, logo: bytes = b"") -> bytes:
-    """Return a PDF whose pages show a JPEG each between two paragraphs, its caption below, and a logo at their top."""
+def pdf(*pages: bytes, logo: bytes = b"", packed: bool = False) -> bytes:
+    """Return a PDF whose pages show a picture each between two paragraphs, its caption below, and a logo at their top.
+
+    JPEGs are in it as they are, or `packed`; of other pictures their greys are.
+    """
     files = [*pages, *([logo] if logo else [])]
-    sizes = [Image.open(io.BytesIO(one)).size for one in files]
     first = 3 + 2 * len(pages)  # the number of the first picture
     objects = ["<< /Type /Catalog /Pages 2 0 R >>", ""]
     for number in range(len(pages)):
@@ -182,11 +185,7 @@ def pdf(*pages: bytes, logo: bytes = b"") -> bytes:
         objects.append(f"<< /Length {len(content)} >>\nstream\n{content}\nendstream")
     kids = " ".join(f"{3 + 2 * number} 0 R" for number in range(len(pages)))
     objects[1] = f"<< /Type /Pages /Kids [{kids}] /Count {len(pages)} >>"
-    for one, (width, height) in zip(files, sizes, strict=True):
-        objects.append(
-            f"<< /Type /XObject /Subtype /Image /Width {width} /Height {height} /ColorSpace /DeviceRGB"
-            f" /BitsPerComponent 8 /Filter /DCTDecode /Length {len(one)} >>\nstream\n{one.decode('latin-1')}\nendstream"
-        )
+    objects += [_picture(one, packed) for one in files]
     whole, places = b"%PDF-1.4\n", []
     for number, body in enumerate(objects, 1):
         places.append(len(whole))
@@ -194,3 +193,18 @@ def pdf(*pages: bytes, logo: bytes = b"") -> bytes:
     table = "".join(f"{place:010} 00000 n \n" for place in places)
     end = f"trailer << /Size {len(objects) + 1} /Root 1 0 R >>\nstartxref\n{len(whole)}\n%%EOF\n"
     return whole + f"xref\n0 {len(objects) + 1}\n0000000000 65535 f \n{table}{end}".encode()
+
+
+def _picture(one: bytes, packed: bool) -> str:
+    """Return the object of a PDF that holds a picture."""
+    image = Image.open(io.BytesIO(one))
+    colours, filters, data = "RGB", ["/DCTDecode"], one
+    if image.format != "JPEG":
+        colours, filters, data, packed = "Gray", [], image.convert("L").tobytes(), True
+    if packed:
+        filters, data = ["/FlateDecode", *filters], zlib.compress(data)
+    return (
+        f"<< /Type /XObject /Subtype /Image /Width {image.width} /Height {image.height} /ColorSpace /Device{colours}"
+        f" /BitsPerComponent 8 /Filter [{' '.join(filters)}] /Length {len(data)} >>\n"
+        f"stream\n{data.decode('latin-1')}\nendstream"
+    )
