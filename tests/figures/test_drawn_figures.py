@@ -9,6 +9,7 @@ from docmill.storage.schema import Parsed
 from docmill.tasks.parse.dispatch.reading import parse
 from docmill.tasks.parse.formats import FileType, ParseOptions
 from docmill.tasks.parse.pdf import figures
+from docmill.tasks.parse.pdf.text.pdfium_calls import MOST_OBJECTS
 from docmill.tasks.work.document.process import figure_rows
 from tests.kit.writers import figures as writers
 from tests.kit.writers.pdf import Pdf
@@ -120,7 +121,7 @@ def test_a_page_of_a_hundred_thousand_strokes_is_looked_at_in_part() -> None:
     )
     pdf.pages[-1].append(strokes)
     assert len(read(pdf).pictures) <= 1
-    assert figures._MOST_OBJECTS == 20_000
+    assert MOST_OBJECTS == 30_000
 
 
 def test_a_huge_drawing_is_drawn_small(monkeypatch: pytest.MonkeyPatch) -> None:

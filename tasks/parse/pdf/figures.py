@@ -5,7 +5,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from contextlib import closing
 from io import BytesIO
-from itertools import compress, islice
+from itertools import islice
 from math import sqrt
 from typing import Any, NamedTuple
 
@@ -17,6 +17,8 @@ from docmill.tasks.parse.passes.drawn_block import DrawnBlock, figure_block
 from docmill.tasks.parse.pdf.layout.plots import CELL, LABEL, LEAST_DRAWN, grouped, is_letterhead, is_within
 from docmill.tasks.parse.pdf.page_content import PageContent, transform
 from docmill.tasks.parse.pdf.text.pdfium_calls import (
+    MOST_OBJECTS,
+    OpenPage,
     Place,
     address,
     around_all,
@@ -30,7 +32,6 @@ from docmill.tasks.parse.pdf.text.pdfium_calls import (
 from docmill.tasks.parse.pictures.album import LEAST_SIDE, MAX_PIXELS, REPEATED, Album
 
 _IMAGE, _FORM = 3, 5  # FPDF_PAGEOBJ_IMAGE, FPDF_PAGEOBJ_FORM
-_MOST_OBJECTS = 20_000  # of a page that are looked at: a map has more, and its first ones show its extent
 _MOST_ON_PAGE = 50  # pictures of a page: more are the tiles of one, or icons
 _WHOLE = 0.6
 """Share of a page from which on a picture is its background or the scan of it."""
@@ -51,13 +52,13 @@ class PlacedPicture(NamedTuple):
     words: str = ""
 
 
-def placed_pictures(opened: Any, sheet: PageContent, album: Album) -> list[PlacedPicture]:
+def placed_pictures(page: OpenPage, sheet: PageContent, album: Album) -> list[PlacedPicture]:
     """Return the pictures of an open page that are figures, and its plots; the album counts the others."""
     place: Place | None = None
-    found = [*_plotted(opened, sheet, album)]
+    found = [*_plotted(page.opened, sheet, album)]
     plots = [one.box for one in found]
-    for image, bounds in _images(opened):
-        place = place or transform(address(opened), *opened.get_size())
+    for image, bounds in _images(page):
+        place = place or transform(page.address, *page.opened.get_size())
         (box,) = placed([bounds], place)
         if _is_background(box, sheet) or any(is_within(box, plot) for plot in plots):
             continue
@@ -75,19 +76,16 @@ def _plotted(opened: Any, sheet: PageContent, album: Album) -> Iterator[PlacedPi
         yield PlacedPicture(album.add(*_drawing(page, box)), sheet.number, box, plot.words)
 
 
-def _images(opened: Any) -> Iterator[tuple[Any, Box]]:
+def _images(page: OpenPage) -> Iterator[tuple[Any, Box]]:
     """Yield the images of a page with their bounds; one that a form holds alone has those of the form."""
-    objects, kinds = objects_of(address(opened), _MOST_OBJECTS)
-    if {_IMAGE, _FORM}.isdisjoint(kinds):
-        return
-    shown = [(one, one) for one, kind in zip(objects, kinds, strict=True) if kind == _IMAGE]
-    for form in compress(objects, map(_FORM.__eq__, kinds)):
-        images = [one for one, kind in zip(*objects_in(form, _MOST_OBJECTS), strict=True) if kind == _IMAGE]
+    shown = [(one, one) for one in page.of_kind(_IMAGE)]
+    for form in page.of_kind(_FORM):
+        images = [one for one, kind in zip(*objects_in(form, MOST_OBJECTS), strict=True) if kind == _IMAGE]
         if len(images) == 1:
             shown.append((images[0], form))
     boxes = boxes_from("FPDFPageObj_GetBounds", [outer for _, outer in shown])
     for (image, _), box in zip(shown, boxes, strict=True):
-        yield object_at(image, opened), box
+        yield object_at(image, page.opened), box
 
 
 def _is_background(box: Box, sheet: PageContent) -> bool:
@@ -289,7 +287,7 @@ def _holds_text(page: _DrawnPage, box: Box) -> bool:
 def _paths(page: _DrawnPage) -> tuple[list[Box], list[int]]:
     """Return the boxes on a page of its paths and forms, and for how many paths each counts."""
     place = transform(address(page.opened), page.width, page.height)
-    drawn = [one for one in zip(*objects_of(address(page.opened), _MOST_OBJECTS), strict=True) if one[1] in _DRAWN]
+    drawn = [one for one in zip(*objects_of(address(page.opened)), strict=True) if one[1] in _DRAWN]
     bounds = boxes_from("FPDFPageObj_GetBounds", [one for one, _ in drawn])
     boxes, weights = list[Box](), list[int]()
     for (_, kind), (left, top, right, bottom) in zip(drawn, placed(bounds, place), strict=True):

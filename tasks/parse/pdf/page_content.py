@@ -16,7 +16,7 @@ from docmill.tasks.parse.pdf.list_marks import may_hold_bullets, with_bullets, w
 from docmill.tasks.parse.pdf.text.annotations import Link, fields, link_annotations, page_links, with_fields
 from docmill.tasks.parse.pdf.text.characters import NO_LETTER, clean, is_nonsense
 from docmill.tasks.parse.pdf.text.line import Font, TextLine, drawn_once
-from docmill.tasks.parse.pdf.text.pdfium_calls import Place, around, calls, is_upright, placed, tenths
+from docmill.tasks.parse.pdf.text.pdfium_calls import OpenPage, Place, around, calls, is_upright, placed, tenths
 from docmill.tasks.parse.pdf.text.right_to_left import may_be_right_to_left
 from docmill.tasks.parse.pdf.text.ruling_lines import LevelRules, PageRules, page_rules
 from docmill.tasks.parse.pdf.text.text_layer import TextLayer
@@ -93,19 +93,20 @@ class PageContent:
         return (tenths(left), tenths(top), tenths(right), tenths(bottom))
 
 
-def read_sheet(page: int, document: int, number: int, form: int | None = None) -> PageContent:
+def read_sheet(page: OpenPage, document: int, number: int, form: int | None = None) -> PageContent:
     """Return a page with its text; without the lines whose characters have no known meaning if those are most."""
-    text_page = calls()["FPDFText_LoadPage"](page)
+    text_page = calls()["FPDFText_LoadPage"](page.address)
     try:
         return _read(page, text_page, number, document, form)
     finally:
         calls()["FPDFText_ClosePage"](text_page)
 
 
-def _read(page: int, text_page: int, number: int, document: int, form: int | None) -> PageContent:
-    width, height = (calls()[name](page) for name in ("FPDF_GetPageWidthF", "FPDF_GetPageHeightF"))
+def _read(page: OpenPage, text_page: int, number: int, document: int, form: int | None) -> PageContent:
+    at = page.address
+    width, height = (calls()[name](at) for name in ("FPDF_GetPageWidthF", "FPDF_GetPageHeightF"))
     sheet = PageContent(number, width, height)
-    place = transform(page, width, height)
+    place = transform(at, width, height)
     layer = TextLayer(text_page, place, number)
     nonsense = is_nonsense(layer.text)
     sheet.garbled = nonsense or _is_garbled(layer.text)
@@ -118,16 +119,16 @@ def _read(page: int, text_page: int, number: int, document: int, form: int | Non
         layer = TextLayer(text_page, place, number)
         lines = _readable(_shown(layer.lines(), sheet), sheet)
     mark_leads(lines, layer)
-    annotations = calls()["FPDFPage_GetAnnotCount"](page)
-    links = link_annotations(page) if annotations else []
-    filled = fields(page, form, place, number) if annotations > len(links) else []
+    annotations = calls()["FPDFPage_GetAnnotCount"](at)
+    links = link_annotations(at) if annotations else []
+    filled = fields(at, form, place, number) if annotations > len(links) else []
     lines = with_fields(lines, filled) if filled else lines
     _lay_out(sheet, lines, layer, page, place)
     sheet.links = page_links(links, document, text_page, place)
     return sheet
 
 
-def _lay_out(sheet: PageContent, lines: list[TextLine], layer: TextLayer, page: int, place: Place) -> None:
+def _lay_out(sheet: PageContent, lines: list[TextLine], layer: TextLayer, page: OpenPage, place: Place) -> None:
     """Give a page its lines, those between rules as tables, its plots, and the level rules of other tables."""
     tables = may_hold_table(lines)
     # Rules decide nothing on a page of plain text, and to find them is to look at every object that it draws.

@@ -19,7 +19,7 @@ from docmill.tasks.parse.pdf.page_content import PageContent, read_sheet
 from docmill.tasks.parse.pdf.pdf_file import metadata, open_pdf, opened_page, outline
 from docmill.tasks.parse.pdf.scan import certainty, is_picture, is_scan, read_scan
 from docmill.tasks.parse.pdf.text.annotations import form_of
-from docmill.tasks.parse.pdf.text.pdfium_calls import address
+from docmill.tasks.parse.pdf.text.pdfium_calls import OpenPage, address
 from docmill.tasks.parse.pictures.album import Album
 
 _UNKNOWN_SIZE = (1.0, 1.0)  # of a page that cannot be loaded: not 0, which others divide by
@@ -36,8 +36,8 @@ def parse_pdf(data: bytes, options: ParseOptions) -> Parsed:
     try:
         album, shown = Album(), list[PlacedPicture]()
 
-        def look(opened: Any, sheet: PageContent) -> None:
-            shown.extend(placed_pictures(opened, sheet, album))
+        def look(page: OpenPage, sheet: PageContent) -> None:
+            shown.extend(placed_pictures(page, sheet, album))
 
         sheets = _read(document, form_of(document), options, look)
         facts = metadata(document) | {"pages": len(sheets)}
@@ -51,7 +51,7 @@ def parse_pdf(data: bytes, options: ParseOptions) -> Parsed:
     return canvas.parsed(title, facts | _gaps(sheets) | certainty(sheets) | _furniture(canvas))
 
 
-Look = Callable[[Any, PageContent], None]
+Look = Callable[[OpenPage, PageContent], None]
 """Looks for the pictures of an open page, given its content."""
 
 
@@ -70,13 +70,13 @@ def _sheet(document: Any, form: int | None, number: int, options: ParseOptions, 
     with opened_page(document, number) as opened:
         if opened is None:
             return PageContent(number, *_UNKNOWN_SIZE, damaged=True)
-        page = address(opened)
+        page = OpenPage(opened)
         sheet = read_sheet(page, address(document), number, form)
         wanted = options.ocr and is_scan(page, sheet)
         if not options.ocr:
             sheet.scanned = is_picture(page, sheet)
             sheet.pictured = not sheet.scanned and is_scan(page, sheet)
-        look(opened, sheet)
+        look(page, sheet)
     return read_scan(document, sheet, options) if wanted else sheet
 
 

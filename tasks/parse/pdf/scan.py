@@ -5,6 +5,7 @@ from collections.abc import Container, Iterator
 from contextlib import closing
 from dataclasses import dataclass
 from io import BytesIO
+from itertools import islice
 from math import sqrt
 from typing import Any
 
@@ -17,7 +18,7 @@ from docmill.tasks.parse.pdf.ocr import POINTS, Picture
 from docmill.tasks.parse.pdf.ocr_engines import ADVICE, read_picture
 from docmill.tasks.parse.pdf.page_content import PageContent
 from docmill.tasks.parse.pdf.text.line import TextLine
-from docmill.tasks.parse.pdf.text.pdfium_calls import Handle, boxes_from, calls, objects_of
+from docmill.tasks.parse.pdf.text.pdfium_calls import Handle, OpenPage, boxes_from
 from docmill.tasks.parse.pictures.camera_facts import camera_facts
 
 _PER_INCH = 300.0  # dots, what tesseract asks for: with fewer it misreads small print, with more it takes longer
@@ -30,16 +31,16 @@ _COVERED = 0.6
 more of a page without a word on it are rare."""
 
 
-def is_scan(page: int, sheet: PageContent) -> bool:
+def is_scan(page: OpenPage, sheet: PageContent) -> bool:
     """Return whether a page shows something but has no text, hardly any beside an image, or a garbled one."""
     if sheet.garbled:
         return True
     if not sheet.items:
-        return bool(calls()["FPDFPage_CountObjects"](page) > 0)
+        return bool(page.objects[0])
     return not sheet.has_characters(_FEW_CHARACTERS) and bool(_images(page))
 
 
-def is_picture(page: int, sheet: PageContent) -> bool:
+def is_picture(page: OpenPage, sheet: PageContent) -> bool:
     """Return whether images cover most of a page that has hardly any text."""
     if sheet.garbled or sheet.has_characters(_FEW_CHARACTERS):
         return False
@@ -48,9 +49,9 @@ def is_picture(page: int, sheet: PageContent) -> bool:
     return area >= _COVERED * sheet.width * sheet.height
 
 
-def _images(page: int) -> list[Handle]:
+def _images(page: OpenPage) -> list[Handle]:
     """Return the images among the first objects of a page."""
-    return [one for one, kind in zip(*objects_of(page, _MOST_OBJECTS), strict=True) if kind == _IMAGE]
+    return [one for one, kind in islice(zip(*page.objects, strict=True), _MOST_OBJECTS) if kind == _IMAGE]
 
 
 def read_scan(document: Any, sheet: PageContent, options: ParseOptions) -> PageContent:

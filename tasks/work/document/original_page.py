@@ -16,7 +16,7 @@ from docmill.tasks.parse.canvas import Box
 from docmill.tasks.parse.pdf.page_content import read_sheet
 from docmill.tasks.parse.pdf.pdf_file import open_pdf, opened_page
 from docmill.tasks.parse.pdf.text.line import TextLine
-from docmill.tasks.parse.pdf.text.pdfium_calls import address
+from docmill.tasks.parse.pdf.text.pdfium_calls import OpenPage, address
 from docmill.tasks.work.document.preview import Taking, take
 
 _SCALE = 2.0
@@ -83,7 +83,7 @@ def _png(page: Any, points: float) -> bytes:
 
 def _lines(page: Any, document: Any, number: int) -> tuple[PageLine, ...]:
     """Return the lines of a page as the parser reads them, without those of tables."""
-    sheet = read_sheet(address(page), address(document), number)
+    sheet = read_sheet(OpenPage(page), address(document), number)
     return tuple(PageLine(one.text, sheet.box(one.box)) for one in sheet.items if isinstance(one, TextLine))
 
 

@@ -44,7 +44,7 @@ _LEAST_FIT, _MOST_FIT = 0.5, 2.5
 """Heights of a line in sizes of its font. A line is about 1.2 sizes high; outside of these the size cannot be true,
 since some fonts count in units of their own. Closer limits would change the sizes of fonts with tall or flat boxes."""
 _OF_HEIGHT = 0.85  # the size of a font by the height of its line, the inverse of those 1.2
-_LEAST_SIZE = 0.1  # points, what sizes are rounded to; others divide by them
+LEAST_SIZE = 0.1  # points, what sizes are rounded to; others divide by them
 
 _FLAT = -0.1
 """Sizes below the baseline that a font reaches at least. LibreOffice states none for its fonts; all others that were
@@ -118,15 +118,22 @@ def fits(size: float, height: float) -> bool:
     return _LEAST_FIT * size <= height <= _MOST_FIT * size
 
 
+def is_usual(text: str, size: float, box: Box) -> bool:
+    """Return whether a line is as high as its font, as nearly all are, so that it has neither capitals of several
+    sizes nor an initial.
+    """
+    return _LEAST_FIT * size <= box[3] - box[1] <= _HIGH * size and not text.isupper()
+
+
 def fitting_size(size: float, height: float) -> float:
     """Return a font's size in tenths of a point if it fits the height of its line, else one by that height."""
     found = tenths(size if fits(size, height) else _OF_HEIGHT * height)
-    return found if found > _LEAST_SIZE else _LEAST_SIZE
+    return found if found > LEAST_SIZE else LEAST_SIZE
 
 
 def is_by_height(size: float, height: float) -> bool:
     """Return whether a line's size may have been taken from its height."""
-    return size == max(tenths(_OF_HEIGHT * height), _LEAST_SIZE)
+    return size == max(tenths(_OF_HEIGHT * height), LEAST_SIZE)
 
 
 def _second_letter(text: str) -> int:

@@ -8,8 +8,8 @@ import ctypes
 import sys
 from collections import deque
 from collections.abc import Iterable, Sequence
-from functools import cache, lru_cache
-from itertools import chain, pairwise, repeat
+from functools import cache, cached_property, lru_cache
+from itertools import chain, compress, pairwise, repeat
 from math import hypot, isfinite
 from typing import Any
 from unicodedata import normalize
@@ -237,12 +237,33 @@ def object_at(handle: Handle, page: Any) -> Any:
     return pypdfium2.PdfObject(ctypes.cast(handle, pdfium.FPDF_PAGEOBJECT), page=page)
 
 
-def objects_of(page: int, most: int) -> tuple[list[Handle], list[int]]:
+MOST_OBJECTS = 30_000  # of a page that are looked at: a map has more, and its first ones show its extent
+
+
+def objects_of(page: int) -> tuple[list[Handle], list[int]]:
     """Return the first objects that a page draws, those in forms aside, and the kind of each."""
     ask = calls()
-    count = min(ask["FPDFPage_CountObjects"](page), most)
+    count = min(ask["FPDFPage_CountObjects"](page), MOST_OBJECTS)
     found = [*map(ask["FPDFPage_GetObject"], repeat(reference(page)), range(count))]
     return found, [*map(ask["FPDFPageObj_GetType"], found)]
+
+
+class OpenPage:
+    """A page of pypdfium2 that is open, its address, and the objects on it, which are asked for once."""
+
+    def __init__(self, opened: Any) -> None:
+        self.opened = opened
+        self.address = address(opened)
+
+    @cached_property
+    def objects(self) -> tuple[list[Handle], list[int]]:
+        """Return what `objects_of` finds."""
+        return objects_of(self.address)
+
+    def of_kind(self, kind: int) -> list[Handle]:
+        """Return the objects of a kind."""
+        objects, kinds = self.objects
+        return [*compress(objects, map(kind.__eq__, kinds))] if kind in kinds else []
 
 
 def objects_in(form: Handle, most: int) -> tuple[list[Handle], list[int]]:

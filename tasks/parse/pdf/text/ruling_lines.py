@@ -10,12 +10,13 @@ from typing import Any
 
 from docmill.tasks.parse.canvas import Box
 from docmill.tasks.parse.pdf.text.pdfium_calls import (
+    MOST_OBJECTS,
     Handle,
+    OpenPage,
     Place,
     boxes_from,
     calls,
     objects_in,
-    objects_of,
     placed,
 )
 
@@ -37,7 +38,6 @@ _SNAP = 2.5  # points: a line drawn in two strokes, or cell by cell, is off by l
 _STRAY = 4.0  # points that a rule may end short of what is above it: the inner margin of a cell
 _LEAST_BARS, _LEAST_HEIGHTS = 4, 3  # of a chart: cells of a row are as high as each other, or in two rows
 # Limits of a page that cost time without being a table: maps, plots, drawings of engineers.
-_MAX_OBJECTS = 30_000  # also those within others
 _OF_BOX = 5  # segments of a path: more make a fill that may be no box
 _MAX_SEGMENTS = 400  # of one path: a whole table drawn in one stroke has fewer, a curve by its points may have more
 _MAX_POINTS = 20_000  # of all paths together
@@ -97,13 +97,13 @@ def _spans(rules: Iterable[Rule], left: float, right: float) -> bool:
     return any(start < left + _STRAY and end > right - _STRAY for _, start, end in rules)
 
 
-def page_rules(page: int, place: Place, only_dots: bool = False) -> PageRules:
+def page_rules(page: OpenPage, place: Place, only_dots: bool = False) -> PageRules:
     """Return a page's rules, adjacent ones joined; none if there are too many for tables.
 
     `only_dots` leaves the rules out, which are slower to read.
     """
     walk = _ObjectWalk(only_dots)
-    walk.visit(*objects_of(page, _MAX_OBJECTS), place, 0)
+    walk.visit(*page.objects, place, 0)
     level, upright = joined_rules(walk.rules.level), joined_rules(walk.rules.upright)
     if max(len(level), len(upright), len(walk.rules.dots)) > _MAX_RULES:
         return PageRules()
@@ -134,7 +134,7 @@ class _ObjectWalk:
         self.rules = PageRules()
         self.shapes: list[Box] = []
         self._only_dots = only_dots
-        self._left = _MAX_OBJECTS
+        self._left = MOST_OBJECTS  # also those within others
         self._points = _MAX_POINTS
         self._pair = (ctypes.c_float * 2)()  # where pdfium writes a point
         self._pair_at = _two_places(self._pair)

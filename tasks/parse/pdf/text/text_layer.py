@@ -35,6 +35,7 @@ from docmill.tasks.parse.pdf.text.gaps import (
     tall_lines,
 )
 from docmill.tasks.parse.pdf.text.line import (
+    LEAST_SIZE,
     NOWHERE,
     PLAIN,
     Font,
@@ -43,6 +44,7 @@ from docmill.tasks.parse.pdf.text.line import (
     fits,
     from_the_left,
     is_flat,
+    is_usual,
     line_box,
     line_size,
     read_font,
@@ -58,6 +60,7 @@ from docmill.tasks.parse.pdf.text.pdfium_calls import (
     page_text,
     placed,
     reference,
+    tenths,
 )
 from docmill.tasks.parse.pdf.text.right_to_left import (
     RIGHT_TO_LEFT,
@@ -73,7 +76,7 @@ from docmill.tasks.parse.pdf.text.right_to_left import (
 from docmill.tasks.parse.pdf.text.scripts import Setting, scripts_in, sides_of_pieces, texts_of, with_marks
 
 _WORDS = re.compile(r"[^\s\x02\ufffe]+")
-_SIGN_FIRST = re.compile(r"(?:^|(?<=\n))\x02(?= )")  # of a font without letters; elsewhere it says that a word is cut
+_SIGN_FIRST = re.compile(r"\x02(?<![^\n]\x02)(?= )")  # of a font without letters; elsewhere it says that a word is cut
 _SPAN = methodcaller("span")
 _MATRIX = 6  # numbers of a matrix of pdfium: (a, b, c, d, e, f)
 _SLOPE = 0.05  # of its length, by which a level line may go up: scans are askew by less
@@ -142,8 +145,11 @@ class TextLayer:
             if font is not PLAIN:
                 font, size = self._styled(font, size, span)
             first, last = span
-            box = self._beside_initial(text, size, box, span)
-            size = line_size(text, size, self._letter(box, size, middle), first, self._real_sizes)
+            if is_usual(text, size, box):
+                size = max(tenths(size), LEAST_SIZE)
+            else:
+                box = self._beside_initial(text, size, box, span)
+                size = line_size(text, size, self._letter(box, size, middle), first, self._real_sizes)
             lines.append(TextLine(plain, size, font, box, self._number, first, last, cut=last in self._cuts))
         return lines
 

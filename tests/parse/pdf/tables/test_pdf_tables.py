@@ -5,6 +5,7 @@ import pytest
 from docmill.storage.schema import Parsed
 from docmill.tasks.parse.pdf.layout.cuts import parted
 from docmill.tasks.parse.pdf.pdf_file import open_pdf, opened_page
+from docmill.tasks.parse.pdf.text import pdfium_calls
 from docmill.tasks.parse.pdf.text.pdfium_calls import calls
 from docmill.tasks.parse.pdf.text.text_layer import TextLayer
 from tests.kit.pdf_pages import page, read
@@ -32,6 +33,20 @@ def test_a_table_keeps_its_cells(ruled: bool) -> None:
     table = next(one for one in read(pdf).elements if one.kind == "table")
     assert table.attributes == {"cells": ROWS, "header_rows": 1}
     assert [one.kind for one in read(pdf).elements] == ["paragraph", "table", "paragraph"]
+
+
+def test_the_objects_of_a_page_are_asked_for_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked, objects_of = list[int](), pdfium_calls.objects_of
+
+    def ask(at: int) -> tuple[list[pdfium_calls.Handle], list[int]]:
+        asked.append(at)
+        return objects_of(at)
+
+    monkeypatch.setattr(pdfium_calls, "objects_of", ask)
+    pdf = page()
+    pdf.table(60, 720, (120, 60, 80), ROWS)
+    assert len(read(pdf).elements) == 1
+    assert len(asked) == 1
 
 
 def test_upright_rules_part_what_stands_close_together() -> None:
