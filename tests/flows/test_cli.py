@@ -11,9 +11,11 @@ import sys
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
+from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
+from typer.main import get_command
 from typer.testing import CliRunner, Result
 
 from docmill.flows.cli.app import app
@@ -121,6 +123,22 @@ def test_wrong_usage_ends_with_status_2(arguments: list[str]) -> None:
     result = call(*arguments)
     assert result.exit_code == 2
     assert result.stdout == ""
+
+
+def needy(group: Any, *above: str) -> Iterator[tuple[str, ...]]:
+    """Yield the commands that cannot run without an argument."""
+    for name, one in group.commands.items():
+        if hasattr(one, "commands"):
+            yield from needy(one, *above, name)
+        elif any(parameter.required for parameter in one.params):
+            yield *above, name
+
+
+@pytest.mark.parametrize("command", [*needy(get_command(app))], ids=" ".join)
+def test_a_missing_argument_is_wrong_usage(command: tuple[str, ...]) -> None:
+    result = call(*command)
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert "Missing " in result.stderr
 
 
 def test_a_mistyped_flag_is_told_the_right_one() -> None:

@@ -27,7 +27,7 @@ def _taken(parameter: Any, process: Callable[[Any, Any], Any], context: Any, giv
     """Return the value of a parameter as typer would convert it."""
     if given is None and not parameter.required:
         value: Any = () if parameter.multiple or parameter.nargs == -1 else None
-    elif given is parameter.default:
+    elif given is not None and given is parameter.default:
         value = given
     elif (value := _plain(parameter, given)) is None:
         return process(context, given)
