@@ -321,6 +321,8 @@ def test_over_http_strangers_are_turned_away(bench: Workbench) -> None:
         ):
             answer = client.post(f"{url}/mcp", json={}, headers=headers)
             assert (answer.status_code, answer.json()["error"]["status"]) == (status, status)
+        error = client.get(f"{url}/elsewhere", headers=bearer).json()["error"]
+        assert error["message"] == "there is no path '/elsewhere'; MCP is at /mcp"
         assert client.post(f"{url}/mcp", content=b"x" * (1 << 21), headers=bearer).status_code == 413
         asked = {"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {}}
         accepted = {**bearer, "Accept": "application/json, text/event-stream"}

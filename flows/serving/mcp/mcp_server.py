@@ -5,6 +5,7 @@
 
 import asyncio
 from collections.abc import Callable
+from http import HTTPStatus
 from importlib.metadata import version
 from inspect import cleandoc
 from typing import TYPE_CHECKING, Annotated, Any
@@ -15,16 +16,19 @@ from mcp.server.mcpserver.resources import ResourceSecurity
 from mcp.server.transport_security import TransportSecuritySettings
 from mcp_types import Completion, CompletionArgument, CompletionContext, ToolAnnotations
 from pydantic import Field, ValidationError
+from starlette.requests import Request
+from starlette.responses import Response
 
 from docmill.flows.prefect.run_on_engine import sources_of, start_run
 from docmill.flows.runs.run_options import RunOptions
 from docmill.flows.serving.access import Access
 from docmill.flows.serving.answers import Searching, cut, left_out
 from docmill.flows.serving.audit import AuditLog
-from docmill.flows.serving.guard import App, Guard
+from docmill.flows.serving.guard import App, Guard, error_of
+from docmill.flows.serving.json_response import as_json
 from docmill.flows.serving.mcp.mcp_tools import Answer, StoreTools, as_result
 from docmill.flows.serving.open_stores import OpenStores
-from docmill.flows.serving.request_errors import in_words
+from docmill.flows.serving.request_errors import in_words, shown
 from docmill.storage.errors import DocmillError
 from docmill.storage.process.cancellation import Asker, current_asker
 
@@ -121,7 +125,7 @@ _NO_PATH = ResourceSecurity(exempt_params={"uri", "store"})
 """A uri is only looked up in a table, never opened as a path, and a document may even be called ".."."""
 _INSTRUCTIONS = """\
 docmill holds documents as searchable passages. Begin with `search`. Each hit names its document (`uri`) and its span in
-the text; cite it by uri with page or line. To read more, call `get_chunk` for what stands around a hit, `get_outline`
+the text; cite it by uri with page or line. To read more, call `get_chunk` for what is around a hit, `get_outline`
 and `get_section` for a part of a document, `get_document` for a span. `list_documents` and `sql` answer what a search
 cannot: how many, which ones, the newest. Every answer names the snapshot of the store that it comes from.
 Stores: {stores}."""
@@ -198,7 +202,13 @@ def mcp_http_app(server: MCPServer, access: Access) -> App:
     # The guard checks Host and Origin. The SDK would check again, but only knows loopback names.
     unchecked = TransportSecuritySettings(enable_dns_rebinding_protection=False)
     app = server.streamable_http_app(stateless_http=True, json_response=True, transport_security=unchecked)
+    app.add_exception_handler(HTTPStatus.NOT_FOUND, _no_path)
     return Guard(app, access)
+
+
+async def _no_path(request: Request, _: Exception) -> Response:
+    message = f"there is no path {shown(request.url.path)}; MCP is at /mcp"
+    return as_json(error_of("UsageError", message, HTTPStatus.NOT_FOUND), HTTPStatus.NOT_FOUND)
 
 
 def _add_documents(server: MCPServer, tools: StoreTools) -> None:
