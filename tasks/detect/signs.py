@@ -192,7 +192,7 @@ def named_faq(f: Features) -> Seen:
 def tables(f: Features) -> Seen:
     """Look for tables."""
     share = f.of_kind("table")
-    return Seen(share, f"{percent(share)} of the text stands in tables")
+    return Seen(share, f"{percent(share)} of the text is in tables")
 
 
 _MOSTLY_CODE = 0.75

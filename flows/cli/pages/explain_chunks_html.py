@@ -81,7 +81,7 @@ def _head(found: "Explanation") -> Iterator[str]:
     yield f"else {whole.runner_up} {whole.runner_up_score:.2f}.</p>\n"
     yield from (f"<p><b>Warning:</b> {escape(warning)}</p>\n" for warning in found.warnings)
     yield '<p class="soft">Each colour is a chunk, each number its beginning (point at it for what is said before it);'
-    yield ' <span class="over">underlined text</span> stands in two chunks, '
+    yield ' <span class="over">underlined text</span> is in two chunks, '
     yield '<span class="over more">doubly</span> in more, <span class="out">pale text</span> in none.</p>\n'
 
 

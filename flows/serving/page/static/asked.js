@@ -20,7 +20,7 @@ export function Asked({ place, status }) {
     <p><a href=${link("health")}>Health</a></p>
     <${Answer} of=${all} what="Looking for the evaluation">${(rows) => {
       const own = rows.find((row) => row.evaluation_id === place.evaluation);
-      if (!own) return html`<${Empty} title="There is no such evaluation"><a href=${link("health")}>All stand under Health.</a> One that is repeated replaces the one before.<//>`;
+      if (!own) return html`<${Empty} title="There is no such evaluation"><a href=${link("health")}>All are under Health.</a> One that is repeated replaces the one before.<//>`;
       return html`<${Evaluation} own=${own} others=${alike(rows, own)} place=${place} status=${status} />`;
     }}<//>
   `;

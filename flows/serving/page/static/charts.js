@@ -12,7 +12,7 @@ export const toChange = (snapshot) => snapshot > 1 ? link("compare", { what: "sn
 export function Runs({ rows }) {
   const most = Math.max(...rows.flatMap((row) => [row.chunks_added, row.chunks_removed]), 1);
   return html`
-    <p>Chunks that came in stand above the line, those that left below it. The scale ends at ${number(most)}. A column leads to what changed.</p>
+    <p>New chunks are above the line, removed ones below it. The scale ends at ${number(most)}. A column leads to what changed.</p>
     <ol class="columns" aria-label="Runs, the oldest first">${[...rows].reverse().map((row) => html`<li><a href=${toChange(row.snapshot)}
       aria-label=${`Snapshot ${row.snapshot}, ${time(row.started)}: ${plural(row.chunks_added, "chunk")} in, ${number(row.chunks_removed)} out`}
       title=${`Snapshot ${row.snapshot}, ${time(row.started)}`}>
@@ -33,7 +33,7 @@ export function Runs({ rows }) {
 export function Evaluations({ rows }) {
   if (!rows.length) return html`<p>Nobody has measured this yet. Write questions whose answers you know into a table, and run${" "}
     <code>docmill evaluate --questions FILE</code>; or have questions made from the documents with <code>docmill evaluate --from links</code>.
-    The results stand here from then on.</p>`;
+    This page then shows the results.</p>`;
   const all = series(rows);
   const main = all.filter((own) => own[0].measure === all[0]?.[0].measure);
   const others = all.slice(main.length);

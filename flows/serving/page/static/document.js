@@ -141,7 +141,7 @@ const optionsOf = ({ options }) => Object.entries(JSON.parse(options || "{}")).f
   .map(([name, value]) => `${name} ${typeof value === "object" ? JSON.stringify(value) : value}`).join(", ");
 
 const Region = ({ of }) => html`
-  <${Type} of=${of.content_type} /> ${of.score.toFixed(2)}${of.runner_up && html`, before ${of.runner_up} ${of.runner_up_score.toFixed(2)}`}
+  <${Type} of=${of.content_type} /> ${of.score.toFixed(2)}${of.runner_up && html`, then ${of.runner_up} ${of.runner_up_score.toFixed(2)}`}
   <br />characters ${number(of.start_char)} to ${number(of.end_char)}, by <code>${of.strategy}</code> ${optionsOf(of)}
   ${of.evidence && html`<br /><small>${Array.isArray(of.evidence) ? of.evidence.join("; ") : of.evidence}</small>`}
 `;

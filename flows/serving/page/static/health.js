@@ -77,8 +77,8 @@ function Truncated({ rows: [{ chunks, cut, longest, token_limit: limit }] }) {
 }
 
 const inside = (row) => written([["uri", "=", row.uri], ["start_char", ">=", row.start_char], ["end_char", "<=", row.end_char], ["children", "=", 0]]);
-const Torn = ({ rows }) => rows.length === 0 ? html`<${Good}>None: every table stands in one chunk.<//>` : html`
-  <p>${plural(rows.length, "table")} in several chunks. A short table in two or three pieces stands first: a larger <code>size</code> keeps it whole. A long one in many pieces is fine, because each piece repeats the header of the table in its context.</p>
+const Torn = ({ rows }) => rows.length === 0 ? html`<${Good}>None: every table is in one chunk.<//>` : html`
+  <p>${plural(rows.length, "table")} in several chunks. Short tables in two or three pieces come first: a larger <code>size</code> keeps them whole. A long one in many pieces is fine, because each piece repeats the header of the table in its context.</p>
   <${List} caption="Torn tables" rows=${rows} columns=${[
     { name: "Document", wide: true, of: (row) => html`<${ToDocument} uri=${row.uri} />` },
     { name: "Pieces", right: true, of: (row) => html`<a href=${link("chunks", { is: inside(row), title: `A table of ${row.uri}` })}>${number(row.pieces)}</a>` },

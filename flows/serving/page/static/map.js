@@ -18,7 +18,7 @@ const ASKED = {
   folder: ["Which folders are about the same things?", `SELECT ${sqlOf("folder")} AS folder, count(*) AS chunks FROM chunks GROUP BY ALL ORDER BY chunks DESC`],
   date: ["Which subjects are old?", "SELECT uri, stated, changed FROM freshness"],
   since: ["Where did the last runs change something?", "SELECT snapshot, started, chunks_added, chunks_removed FROM runs ORDER BY snapshot DESC"],
-  twice: ["What stands in several places?", "SELECT uri, other_uri, kind, similarity FROM duplicates"],
+  twice: ["What is in several places?", "SELECT uri, other_uri, kind, similarity FROM duplicates"],
   gaps: ["Where is something missing, or read badly?", "SELECT uri, 'rejected' AS gap, message FROM rejects UNION ALL SELECT uri, kind, message FROM warnings"],
 };
 const [NO_GAP, GAPS] = ["nothing missing", ["read badly", "an older version", "beside a rejected file"]];
@@ -84,8 +84,8 @@ function Drawn({ map, place }) {
   const [encircling, encircle] = useState(false);
   const only = place.only;
   return html`
-    <p class="asked"><b>${ASKED[by][0]}</b> Each point is a chunk. Chunks whose texts mean similar things stand near each other.
-      ${by === "gaps" && " A rejected file has no chunks, so the documents before and after it in its folder stand for it."}</p>
+    <p class="asked"><b>${ASKED[by][0]}</b> Each point is a chunk. Chunks with similar meanings are near each other.
+      ${by === "gaps" && " A rejected file has no chunks, so the documents next to it in its folder represent it."}</p>
     <div class="controls">
       <${Choice} label="Colour by" value=${by} of=${COLOURS} set=${(name) => go("map", { by: name })} />
       <button type="button" aria-pressed=${encircling} onClick=${() => encircle(!encircling)}>Encircle</button>

@@ -214,7 +214,7 @@ const STOPPED = /is a stop word/; // in the server's message for a question with
 
 /** The message in place of hits if all words of a question are ignored by the keyword search. */
 const Stopped = ({ mode, asked }) => html`<${Empty} title="Only small words so far">
-  Words such as “how” and “the” stand almost everywhere, so the keywords ignore them. ${mode === "keyword" && asked
+  Words such as “how” and “the” are almost everywhere, so the keywords ignore them. ${mode === "keyword" && asked
     ? html`Add a word that tells more, or let <a href=${link("search", { ...parse(location.hash), view: "", mode: "hybrid" })}>the vectors answer</a>.`
     : "Type on: one word that tells more is enough."}<//>`;
 
@@ -235,12 +235,12 @@ const Why = ({ hit, other, ignored }) => html`
       ${Object.entries(hit.terms).map(([term, share]) => html`<li>
         <code>${term}</code> ${share.toFixed(1)} of the keyword score, in ${(hit.fields[term] ?? []).join(", ")}</li>`)}
     </ul>`}
-    ${ignored.length > 0 && html`<p>The keywords ignore ${ignored.map((word, place) => html`${place > 0 && ", "}<q>${word}</q>`)}: such words stand almost everywhere.</p>`}
+    ${ignored.length > 0 && html`<p>The keywords ignore ${ignored.map((word, place) => html`${place > 0 && ", "}<q>${word}</q>`)}: such words are almost everywhere.</p>`}
     ${hit.steps.length > 0 && html`<h4>Steps, each with the score after it</h4>
     <ol class="plain">${hit.steps.map((step) => html`<li><b>${step.step}</b> ${step.said} → ${step.score.toFixed(3)}</li>`)}</ol>`}
     <p>${hit.relevance != null && `Its score is ${percent(hit.relevance)} of the highest possible. `}Split by <code>${hit.strategy}</code>. Characters
       ${" "}${number(hit.start_char)} to ${number(hit.end_char)}.</p>
-    ${hit.also_at.length > 0 && html`<h4>The same text also stands in</h4><ul class="plain">
+    ${hit.also_at.length > 0 && html`<h4>The same text is also in</h4><ul class="plain">
       ${hit.also_at.map((other) => html`<li><${ToDocument} uri=${other.uri} chunk=${other.chunk_id} /></li>`)}</ul>`}
     ${/^https?:/.test(hit.source_url) && html`<p><a href=${hit.source_url} rel="noreferrer noopener">Open the original</a></p>`}
   </details>

@@ -187,7 +187,7 @@ function Beside({ texts, left, right }) {
     <div class="sides">${[ours, theirs].map((side) => html`<p class="told">
       <b>${plural(side.length, "chunk")}</b>, ${number(side.filter((row) => row.differs).length)} only here;
       ${" "}tokens: median ${number(middle(side.map((row) => row.tokens)))}, most ${number(Math.max(0, ...side.map((row) => row.tokens)))}</p>`)}</div>
-    ${rows.some((row) => !row.same) && html`<p class="told">${equal ? "A filled number stands where only this side begins a chunk."
+    ${rows.some((row) => !row.same) && html`<p class="told">${equal ? "A filled number marks where only this side begins a chunk."
       : "The text of the document changed between the two. A filled number marks a chunk whose text only this side has."}</p>`}
     ${rows.every((row) => row.same) && html`<${Empty} title="No difference">Both sides have the same chunks.<//>`}
     ${rows.map((row, place) => html`<${Row} key=${place} of=${row} cuts=${cuts} />`)}

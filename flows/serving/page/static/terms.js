@@ -10,7 +10,7 @@ export const MEANINGS = {
   region: "A run of a document of one content type, such as prose, a table or code. Each has its own way to be split.",
   strategy: "The way in which a region was split into chunks.",
   tokens: "The pieces of words that the embedding model counts; it reads only so many at once.",
-  span: "Where the chunk stands in the text of the document: characters from 0, the end not included.",
+  span: "Where the chunk is in the text of the document: characters from 0, the end not included.",
   parent: "A larger chunk that contains this one.",
   hybrid: "Both rankings merged: by meaning and by words.",
   similarity: "The cosine of the angle between two vectors: 1 for the same meaning, about 0 for texts that have nothing in common.",
