@@ -1,1 +1,1 @@
-"""Cluster: an engine that hands batches, texts and buckets to the workers of an existing cluster."""
+"""Cluster: an engine that sends batches, texts and buckets to the workers of an existing cluster."""

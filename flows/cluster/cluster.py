@@ -1,6 +1,6 @@
-"""Cluster: what the engine asks of a cluster, whichever it is.
+"""Cluster: the interface between the engine and any cluster.
 
-On one machine, the scheduler, workers and drivers of a user know each other by a certificate of their own.
+On one machine, the scheduler, workers and drivers of a user authenticate each other by the user's own certificate.
 """
 
 import os
@@ -19,13 +19,13 @@ from docmill.storage.process.loopback import is_loopback
 _FILE = "docmill/cluster/own.pem"  # below the user's cache folder
 _LASTS = timedelta(days=365)
 _SPARE = timedelta(days=30)
-"""A certificate that ends sooner is replaced, so that none ends during a run."""
+"""A certificate that expires sooner is replaced, so that none expires during a run."""
 
 
 def own_certificate() -> str:
-    """Return the path of a file with the key and the certificate of this user; make it if there is none.
+    """Return the path of a file with the key and certificate of this user; create it if there is none.
 
-    The certificate is its own authority: who connects has to have the key, and only the user can read that.
+    The certificate is its own authority: connecting requires the key, which only the user can read.
 
     Raises:
         docmill.errors.ConfigError: The file cannot be written.
@@ -42,7 +42,7 @@ def own_certificate() -> str:
 
 
 def _lasts(file: Path) -> bool:
-    """Return whether there is a certificate that others cannot read and that does not end soon."""
+    """Return whether there is a certificate that others cannot read and that does not expire soon."""
     from cryptography.x509 import load_pem_x509_certificate
 
     try:
@@ -56,7 +56,7 @@ def _lasts(file: Path) -> bool:
 def _make(file: Path) -> None:
     file.parent.mkdir(OWNER_ONLY, parents=True, exist_ok=True)
     file.parent.chmod(OWNER_ONLY)
-    with temporary(file.parent) as draft:  # which only its owner can read
+    with temporary(file.parent) as draft:  # only its owner can read it
         draft.write_bytes(self_signed_pem(_LASTS))
         draft.replace(file)
 
@@ -65,7 +65,7 @@ _FILES = ("tls_ca", "tls_cert", "tls_key")  # the settings that name the files o
 
 
 class WorkerLost(Transient):
-    """The worker of a step died; `worker` is its name, and `place` tells its process from a later one, if known."""
+    """The worker of a step died. `worker` is its name, and `place`, if known, identifies its process."""
 
     def __init__(self, worker: str, place: str = "") -> None:
         super().__init__(f"worker {worker} died")
@@ -75,9 +75,9 @@ class WorkerLost(Transient):
 
 @dataclass(frozen=True, slots=True)
 class Needs:
-    """What a step needs of a worker: a resource, if any, and that it is none of the places to `avoid`.
+    """The needs of a step: a resource, if any, and a worker that is not among the places to `avoid`.
 
-    A step that `waits` does so for a worker to come if there is none.
+    If a step `waits`, it waits for a worker to join if there is none.
     """
 
     resource: str = ""
@@ -96,27 +96,27 @@ NEEDS_NOTHING = Needs()
 
 
 class RemoteWorkers(Protocol):
-    """Workers that call `docmill.tasks.work.remote.carry.carry`. A place is the cluster's own name of a worker."""
+    """Workers that call `docmill.tasks.work.remote.carry.carry`. A place is the cluster's name for a worker."""
 
     @property
     def slots(self) -> int:
         """How many steps the workers carry out at a time."""
 
     def call(self, step: str, parcel: bytes, needs: Needs = NEEDS_NOTHING) -> bytes:
-        """Return the receipt of a step, from any thread; raise `WorkerLost` if its worker died, else `Transient`."""
+        """Return the receipt of a step, from any thread; raise `WorkerLost` if its worker died, or else `Transient`."""
 
     def call_each(self, step: str, parcel: bytes) -> dict[str, bytes]:
         """Return the receipts of a step that every worker carries out, by place."""
 
     def places(self) -> dict[str, dict[str, float]]:
-        """Return the workers by place, each with its resources."""
+        """Return the workers by place with their resources."""
 
     def close(self) -> None:
-        """Cancel what was called and is not done, and leave the cluster."""
+        """Cancel unfinished calls and leave the cluster."""
 
 
 def secured(chosen: ClusterSettings) -> ClusterSettings:
-    """Return the settings with the certificates of a connection: on loopback those of this user, if none are named.
+    """Return the settings with the certificates for a connection, on loopback by default those of this user.
 
     Raises:
         docmill.errors.ConfigError: The address is plain TCP without `insecure`, or TLS beyond this machine lacks files.
@@ -134,7 +134,7 @@ def secured(chosen: ClusterSettings) -> ClusterSettings:
 
 
 def checked_host(chosen: ClusterSettings) -> str:
-    """Return the host of the address; raise `ConfigError` for one that is no address of a scheduler."""
+    """Return the host of the address; raise `ConfigError` if it is not an address of a scheduler."""
     parts = urlsplit(chosen.address)
     if parts.scheme not in ("tcp", "tls") or not parts.hostname or not parts.port:
         raise ConfigError(
@@ -156,7 +156,7 @@ _NAME = "docmill"
 
 
 def self_signed_pem(lasts: timedelta) -> bytes:
-    """Return a new key and its certificate, which is its own authority: who connects has to have the key."""
+    """Return a new key and its certificate, which is its own authority: connecting requires the key."""
     from cryptography import x509
     from cryptography.hazmat.primitives import hashes, serialization
     from cryptography.hazmat.primitives.asymmetric import ec

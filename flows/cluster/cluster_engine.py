@@ -1,6 +1,6 @@
-"""Cluster engine: an engine whose batches and texts go to the workers of a cluster, and a row about each worker.
+"""Cluster engine: an engine that sends batches and texts to the workers of a cluster, and a table of the workers.
 
-A driver takes over what workers have finished for one that died before it fetched their results.
+A driver takes over finished work of workers if another driver died before it fetched the results.
 """
 
 import secrets
@@ -42,14 +42,14 @@ T = TypeVar("T")
 MOST_SLOTS = 256
 """Batches in process at a time, each with a thread that waits for it."""
 _AHEAD = 2
-"""Batches for each thread of a worker: one at work, and one that waits there."""
+"""Batches for each thread of a worker: one in process and one waiting."""
 _LEAST_SLOTS = 2
 _READ_AT_ONCE = 128
-"""Objects that a worker reads in one step: seconds of work, of which a dead worker costs no more."""
+"""Objects that a worker reads in one step, which takes seconds. A worker that dies costs no more than that."""
 
 
 class ClusterEngine:
-    """Runs batches, embedding and the rewriting of tables on a cluster, and all else where `inner` does.
+    """Runs batches, embedding and the rewriting of tables on a cluster, and everything else with `inner`.
 
     `inner` also records the steps.
     """
@@ -73,7 +73,7 @@ class ClusterEngine:
 
     @contextmanager
     def attend(self, site: RunSite) -> Iterator[None]:
-        """Check the workers, take over what others have left in the freight, and leave none after the run."""
+        """Check the workers, take over results that other drivers left in the freight, and empty it after the run."""
         freight = Freight(_freight_of(self._chosen, site.store), _store_key(site.store))
         own = Sender(
             self._cluster,
@@ -136,13 +136,13 @@ class ClusterEngine:
         self._inner.tell(message)
 
     def _log_news(self) -> None:
-        """Log what workers have sent back since the last time; threads that wait for workers have no log."""
+        """Log what workers have returned since the last time, because threads that wait for workers have no log."""
         news = self._sender.news if self._sender else None
         while news:
             self.log(news.popleft())
 
     def _placed(self, step: Callable[..., Any]) -> Callable[..., Any]:
-        """Return a step that does its work on the cluster, or the step itself if that is not for workers."""
+        """Return a step that runs on the cluster, or the step itself if it is not for workers."""
         sender = self._sender
         assert sender is not None
 
@@ -163,14 +163,14 @@ class ClusterEngine:
 
 
 def _named(own: Callable[..., T], step: Callable[..., Any]) -> Callable[..., T]:
-    """Return a step with the name of the one that it stands for; `wraps` would hide its parameters from Prefect."""
+    """Return a step with the name of the one that it replaces; `wraps` would hide its parameters from Prefect."""
     own.__name__, own.__doc__ = step.__name__, step.__doc__
     return own
 
 
 def _process(sender: Sender, order: Path) -> BatchDone:
     task = load_order(order, Order)
-    # Archives are unpacked here: each worker would need the whole of them.
+    # Archives are unpacked here, because each worker would need them as a whole.
     unpack(task.unpacks, shared_pool(task.recipe.limits), passwords_of(order.parent))
     done = process_remote(sender, task)
     for work in task.works:
@@ -180,7 +180,7 @@ def _process(sender: Sender, order: Path) -> BatchDone:
 
 
 def _store_key(folder: StoreFolder) -> str:
-    """Return the name of a store in the freight: that of its address, or a random one that its folder keeps."""
+    """Return the name of a store in the freight: by its address, or a random one that is saved in its folder."""
     if is_address(folder.name):
         return key_of(folder.name)
     path = folder.root / "cache" / "freight"
@@ -190,7 +190,7 @@ def _store_key(folder: StoreFolder) -> str:
 
 
 def _freight_of(chosen: ClusterSettings, store: StoreFolder) -> str:
-    """Return the address of the freight; raise `ConfigError` for one that is missing, or inside of the store."""
+    """Return the address of the freight; raise `ConfigError` if it is missing or inside the store."""
     if not chosen.freight:
         raise ConfigError("cluster.freight is not set; name s3://BUCKET/PREFIX or a folder that all machines share")
     freight, own = absolute(url_of(chosen.freight) or chosen.freight), absolute(store.name)
@@ -201,7 +201,7 @@ def _freight_of(chosen: ClusterSettings, store: StoreFolder) -> str:
 
 @contextmanager
 def on_cluster(engine: Engine, settings: Settings, dry_run: bool = False) -> Iterator[Engine]:
-    """Yield the engine of a run: one on the cluster of the settings, or the given one, as for a dry run."""
+    """Yield the engine of a run: one on the cluster of the settings, or the given one, as in a dry run."""
     if settings.engine != "dask" or dry_run:
         yield engine
         return
@@ -222,9 +222,9 @@ def joined(settings: Settings) -> Iterator[RemoteWorkers]:
 
 
 def take_over(freight: Freight, root: Path) -> int:
-    """Bring the finished results of earlier runs into staging, and sweep their freight; return how many there are.
+    """Move the finished results of earlier runs into staging, delete their freight, and return their number.
 
-    The caller holds the writer's lock of the store, so that no other run of it goes on.
+    The caller holds the writer's lock of the store, so no other run of it is active.
     """
     count = 0
     for run in freight.runs():
@@ -233,16 +233,16 @@ def take_over(freight: Freight, root: Path) -> int:
                 count += _bring(freight, root / staging.FOLDER / run, name, data)
     freight.sweep()
     if count:
-        staging.take_over(root)  # what another docmill has made may have other columns
+        staging.take_over(root)  # results of another docmill version may have other columns
     return count
 
 
 def _bring(freight: Freight, folder: Path, name: str, data: bytes) -> bool:
-    """Fetch a result unless it is here; return whether it was fetched."""
+    """Fetch a result unless it was fetched before; return whether it was fetched now."""
     try:
         receipt: Receipt = decode(data, Readers().of(Receipt))
     except Unreadable:
-        return False  # of another docmill; to make the result again is safer
+        return False  # from another docmill version; producing the result again is safer
     is_batch = name.startswith(BATCH)
     target = folder / (name if is_batch else f"embeddings-{name}.parquet")
     if target.exists():
@@ -260,7 +260,7 @@ def _bring(freight: Freight, folder: Path, name: str, data: bytes) -> bool:
 
 
 def _extract(made: ZipFile, draft: Path, target: Path) -> None:
-    """Lay the tables of a batch, whole or not at all."""
+    """Write the tables of a batch, all or none."""
     remove(draft)
     draft.mkdir()
     for table in TABLES:
@@ -272,10 +272,10 @@ _NO_RUN = "status"
 
 
 def cluster_status(settings: Settings) -> list[dict[str, str]]:
-    """Return a row about each worker, by name; raise `Transient` if there is none, or no scheduler."""
+    """Return a row for each worker, by name; raise `Transient` if there is no worker or no scheduler."""
     chosen, space = settings.cluster, space_of(settings)
     with joined(settings) as cluster:
-        freight = Freight(chosen.freight, _NO_RUN)  # which nobody opens
+        freight = Freight(chosen.freight, _NO_RUN)  # never opened
         tokenizer = settings.chunk.tokenizer
         sender = Sender(cluster, freight, _NO_RUN, Path(), space, tokenizer, (), lambda _: "")
         resources = cluster.places()

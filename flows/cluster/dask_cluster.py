@@ -26,19 +26,19 @@ T = TypeVar("T")
 _CONNECT_S = 10.0
 """Seconds for the scheduler to answer."""
 _LOOK_S = 5.0
-"""Seconds after which a call without an answer looks whether there is still a worker for it."""
+"""Seconds after which a call without an answer checks whether there is still a worker for it."""
 _PAUSE_S = 0.2
-"""Seconds between two looks for a worker that is not there yet."""
+"""Seconds between two checks for a worker that has not joined yet."""
 _REJOINS = 3
-"""How often the scheduler may be lost over one call; one that is lost more often will not carry out the run."""
+"""How often the scheduler may be lost during one call. If it is lost more often, the run cannot be carried out."""
 
 
 class _SchedulerGone(Exception):
-    """The scheduler is gone, or does not know a step any more."""
+    """The scheduler is gone, or no longer knows a step."""
 
 
 class DaskCluster:
-    """The `RemoteWorkers` of Dask, by the address in the settings."""
+    """The `RemoteWorkers` of Dask at the address in the settings."""
 
     def __init__(self, chosen: ClusterSettings, connect_s: float = _CONNECT_S) -> None:
         self._chosen = secured(chosen)
@@ -64,7 +64,7 @@ class DaskCluster:
         self._closed(self._client)
 
     def _asked(self, ask: Callable[[Any], T]) -> T:
-        """Return what a scheduler answers, or the one that has taken its place."""
+        """Return the answer of the scheduler, or of the one that has replaced it."""
         for _ in range(_REJOINS):
             client = self._client
             with suppress(_SchedulerGone), _explained(client):
@@ -73,9 +73,9 @@ class DaskCluster:
         raise Transient(f"the scheduler at {self._chosen.address} was lost {_REJOINS} times; run again")
 
     def _carried(self, client: Any, step: str, parcel: bytes, needs: Needs) -> bytes:
-        """Return the receipt of a step; submit it again if all the workers that it names are gone."""
+        """Return the receipt of a step. Submit it again if all workers that it names are gone."""
         while True:
-            # It names workers only where it has to: one that comes later cannot take it then.
+            # It names workers only if it must, because then a worker that joins later cannot take it.
             named = self._some_worker(client, needs) if needs.avoid else None
             resources = {needs.resource: 1} if needs.resource else None
             # Not pure: the same parcel may be tried again. The future is released here, or Dask would carry out a
@@ -90,7 +90,7 @@ class DaskCluster:
                 future.release()
 
     def _some_worker(self, client: Any, needs: Needs) -> list[str]:
-        """Return the workers that fit; wait for the first one, and raise `Transient` if none comes."""
+        """Return the workers that fit. Wait for the first one, and raise `Transient` if none joins."""
         end = time.monotonic() + (self._chosen.wait_workers_s if needs.waits else 0.0)
         while not (found := _fitting(client, needs)):
             if time.monotonic() > end:
@@ -99,11 +99,11 @@ class DaskCluster:
         return found
 
     def _joined(self, seconds: float) -> Any:
-        """Return a client once the scheduler answers and has a worker."""
+        """Return a client when the scheduler answers and has a worker."""
         chosen = self._chosen
         with extra("dask", 'engine = "dask"'):
             from distributed import Client
-        logging.getLogger("distributed.client").setLevel(logging.CRITICAL)  # what it prints of a lost scheduler we say
+        logging.getLogger("distributed.client").setLevel(logging.CRITICAL)  # we report a lost scheduler
         try:
             # Not the default client of this process: the caller may have one.
             connect: Any = Client
@@ -123,39 +123,39 @@ class DaskCluster:
         return client
 
     def _rejoin(self, lost: Any) -> None:
-        """Join the scheduler that has taken the place of the lost one, once for all threads."""
+        """Join the scheduler that has replaced the lost one, once for all threads."""
         with self._joining:
             if self._left:
-                # No word about the batch: a document must not be rejected because a scheduler was gone.
+                # Without blaming the batch: a document must not be rejected because a scheduler was gone.
                 raise Transient("the scheduler lost a step; run again")
             if self._client is not lost:
                 return
-            self._left = True  # unless there is another, all that wait end
+            self._left = True  # unless there is another one, all waiting calls end
             self._closed(lost)
             self._client = self._joined(self._chosen.wait_workers_s)
             self._left = False
 
     @staticmethod
     def _closed(client: Any) -> None:
-        with suppress(OSError, CancelledError):  # nobody is left to say goodbye to
+        with suppress(OSError, CancelledError):  # the scheduler is gone already
             client.close()
 
 
 def _fitting(client: Any, needs: Needs) -> list[str]:
     """Return the addresses of the workers that may take a step."""
-    # Resources take a longer answer.
+    # Resources need a longer request.
     found = [place for place, own in _places(client).items() if needs.fits(place, own)] if needs.resource else None
     return sorted(set(client.nthreads() if found is None else found) - needs.avoid)
 
 
 def _places(client: Any) -> dict[str, dict[str, float]]:
-    """Return the workers by their addresses, each with its resources."""
+    """Return the workers by address with their resources."""
     return {address: one["resources"] for address, one in client.scheduler_info(n_workers=-1)["workers"].items()}
 
 
 @contextmanager
 def _explained(client: Any) -> Iterator[None]:
-    """Turn errors of Dask into ours."""
+    """Convert errors of Dask into docmill's."""
     from distributed import KilledWorker
     from distributed.client import ClosedClientError
 
@@ -165,14 +165,14 @@ def _explained(client: Any) -> Iterator[None]:
         raise WorkerLost(str(error.last_worker.name), error.last_worker.address) from None
     except (CancelledError, ClosedClientError, OSError) as error:
         raise _SchedulerGone from error
-    except AttributeError as error:  # a client that another thread has closed meanwhile has no parts left
+    except AttributeError as error:  # another thread has closed the client meanwhile
         if client.status == "running":
             raise
         raise _SchedulerGone from error
 
 
 def security_of(chosen: ClusterSettings) -> Any:
-    """Return Dask's security: TLS both ways where the settings name certificates."""
+    """Return Dask's security: mutual TLS if the settings name certificates."""
     from distributed import security
 
     make: Any = security.Security
@@ -193,14 +193,14 @@ def security_of(chosen: ClusterSettings) -> Any:
 
 LOOPBACK = "127.0.0.1"
 _THREADS = "OMP_NUM_THREADS"
-"""The variable with the number of threads of PyTorch and NumPy in a process; that of the user wins."""
-# The driver knows best what to do when a worker dies: Dask would kill three more workers first.
+"""The variable with the number of threads of PyTorch and NumPy in a process; a value set by the user wins."""
+# The driver knows best what to do when a worker dies; Dask would kill three more workers first.
 SCHEDULER_ENVIRONMENT = {"DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES": "0"}
 
 
 @dataclass(frozen=True, slots=True)
 class WorkerOptions:
-    """How a worker joins: its address (empty for the one that leads to the scheduler), its name, and its resources."""
+    """How a worker joins: its address (if empty, the one that reaches the scheduler), its name and its resources."""
 
     host: str = ""
     name: str = ""
@@ -220,8 +220,8 @@ def scheduler_command(chosen: ClusterSettings) -> list[str]:
 def worker_command(chosen: ClusterSettings, options: WorkerOptions) -> list[str]:
     """Return the command of a worker; raise `ConfigError` for an address that `secured` refuses.
 
-    It has one thread, so that the scheduler knows over which batch it died; a batch has a process for each CPU. Dask
-    sees nothing of the memory of these, and so has no limit; [parse] memory_mb limits each.
+    It has one thread, so that the scheduler knows during which batch it died; a batch has a process for each CPU. Dask
+    does not see the memory of these processes, so it has no limit; [parse] memory_mb limits each of them.
     """
     chosen = secured(chosen)
     _check_installed()
@@ -239,22 +239,22 @@ def scheduler(chosen: ClusterSettings) -> "subprocess.Popen[bytes]":
 
 
 def workers(chosen: ClusterSettings, count: int) -> "Iterator[subprocess.Popen[bytes]]":
-    """Start workers on this machine, named by their numbers."""
+    """Start numbered workers on this machine."""
     for number in range(1, count + 1):
         options = WorkerOptions(name=f"{socket.gethostname()}-{number}")
         yield subprocess.Popen(worker_command(chosen, options), env=worker_environment(options, sharing=count))
 
 
 def name_of(options: WorkerOptions) -> str:
-    """Return the name of a worker, which receipts tell."""
+    """Return the name of a worker for its receipts."""
     return options.name or f"{socket.gethostname()}-{os.getpid()}"
 
 
 def worker_environment(options: WorkerOptions, sharing: int = 1) -> Mapping[str, str]:
-    """Return the variables of a worker process; `sharing` is how many workers share the cores of this machine.
+    """Return the environment variables of a worker process; `sharing` workers share the cores of this machine.
 
-    A model takes a thread for each core, and threads that wait for each other spin: two workers with two threads each
-    on two cores took 1.5 times the CPU of two with one each.
+    A model uses a thread for each core, and waiting threads spin: two workers with two threads each on two cores took
+    1.5 times the CPU time of two with one thread each.
     """
     threads = {_THREADS: str(max(1, (os.cpu_count() or 1) // sharing))} if sharing > 1 else {}
     return threads | os.environ | {WORKER: name_of(options)}
@@ -276,7 +276,7 @@ def _tls(chosen: ClusterSettings) -> Iterator[str]:
 
 
 def _own_host(address: str) -> str:
-    """Return the address of this machine on the way to the scheduler: without one, a worker listens everywhere."""
+    """Return this machine's address as seen by the scheduler: without one, a worker listens on all addresses."""
     parts = urlsplit(address)
     if is_loopback(parts.hostname or ""):
         return LOOPBACK

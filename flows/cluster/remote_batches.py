@@ -1,4 +1,4 @@
-"""Remote batches: turn orders of a run into parcels, and receipts into what the plain steps leave in staging."""
+"""Remote batches: turn orders of a run into parcels, and receipts into what local steps leave in staging."""
 
 import shutil
 from collections.abc import Callable, Iterable, Sequence
@@ -33,13 +33,13 @@ from docmill.tasks.work.pool.plain_json import Readers, decode, encode
 from docmill.tasks.work.remote.parcels import Counts, Receipt
 from docmill.tasks.work.remote.worker_steps import AGAIN, BATCH, ORDER, RAW, STORED, TABLES, AnsweredBatch, answered
 
-_LEVEL = 1  # of compression: the driver sends text faster than it could compress it better
+_LEVEL = 1  # of compression; better compression would take longer than it saves in sending
 _SUMMED = ("documents", "rejected", "regions", "chunks", "contexts")
 _Tables = tuple[pa.Table, ...]
 
 
 def process_remote(sender: Sender, task: Order) -> BatchDone:
-    """Process a batch on workers, halved where they die over it, and write its folder."""
+    """Process a batch on workers and write its folder. If workers die over it, it is halved."""
     asking = task.answering.asking is not None or task.answering.reading is not None
     parts = _tried(sender, task, SentStep(BATCH, task.folder.name, asking=asking))
     write_batch(task.folder, *_joined([tables for _, tables in parts]))
@@ -56,7 +56,7 @@ def process_remote(sender: Sender, task: Order) -> BatchDone:
 
 
 def _tried(sender: Sender, task: Order, sent: SentStep) -> list[tuple[Receipt, _Tables]]:
-    """Return the tables of a batch, or of each of its parts."""
+    """Return the tables of a batch or of its parts."""
     with temporary(sender.folder) as draft:
         _pack(sender, task, draft)
         try:
@@ -109,13 +109,13 @@ def _pack(sender: Sender, task: Order, target: Path) -> None:
 
 
 def _sent(work: WorkItem, sender: Sender) -> WorkItem:
-    """Return a work with the addresses of its files, where workers can read these."""
+    """Return a work item with the addresses of its files if workers can read these."""
     pictures = tuple(replace(one, path=sender.address_of(one.path), reach=ANYWHERE) for one in work.pictures)
     return replace(work, path=sender.address_of(work.path), place=(), reach=ANYWHERE, pictures=pictures)
 
 
 def _files(works: Sequence[WorkItem], sent: Sequence[WorkItem]) -> dict[str, LocalFile]:
-    """Return the files to send along by their names there: those of works to parse that workers cannot read."""
+    """Return the files to send along, by their names there: those to parse that workers cannot read."""
     found = dict[str, LocalFile]()
     for work, far in zip(works, sent, strict=True):
         if work.text_key:
@@ -129,7 +129,7 @@ def _files(works: Sequence[WorkItem], sent: Sequence[WorkItem]) -> dict[str, Loc
 
 
 def _add(archive: ZipFile, name: str, local: LocalFile) -> None:
-    """Add a file; the worker rejects a work whose file is not there."""
+    """Add a file. The worker rejects a work item whose file is missing."""
     try:
         file = local.open()
     except OSError:
@@ -144,13 +144,13 @@ def _travelling(recipe: Recipe) -> Recipe:
 
 
 def _joined(parts: Sequence[_Tables]) -> _Tables:
-    """Return the tables of the parts of a batch as one; equal documents may have chunks, texts and figures in both."""
+    """Return the joined tables of the parts of a batch. Equal documents may have chunks, texts and figures in both."""
     documents, chunks, texts, figures = (list(tables) for tables in zip(*parts, strict=True))
     return pa.concat_tables(documents), _once(chunks, "chunk_key"), _once(texts, "key"), _once(figures, "key")
 
 
 def _once(tables: Sequence[pa.Table], key: str) -> pa.Table:
-    """Concatenate tables without the rows whose key an earlier one has."""
+    """Concatenate tables without rows whose key occurred before."""
     seen: set[str] = set()
     kept = []
     for table in tables:
@@ -173,7 +173,7 @@ def _rejected(work: WorkItem, message: str) -> tuple[Receipt, _Tables]:
 
 @dataclass(frozen=True, slots=True)
 class RemoteEncoder:
-    """A `DocumentEncoder` whose model is on the workers; each call goes to one of them."""
+    """A `DocumentEncoder` with its model on the workers; each call goes to one of them."""
 
     sender: Sender
 
@@ -191,7 +191,7 @@ class RemoteEncoder:
 
 
 def remote_encoding(sender: Sender, lanes: int = 1) -> Encoding:
-    """Return the workers as the place where texts are encoded."""
+    """Return an `Encoding` of texts on the workers."""
     return Encoding(
         lambda model, *how: load_encoder(model, *how) if is_api(model) else RemoteEncoder(sender),
         lanes,
@@ -200,14 +200,14 @@ def remote_encoding(sender: Sender, lanes: int = 1) -> Encoding:
 
 @dataclass(frozen=True, slots=True)
 class RemoteHands:
-    """Split documents again on a worker; their parsed texts and their answers travel as freight."""
+    """Splits documents again on a worker. Their parsed texts and their answers are sent as freight."""
 
     sender: Sender
     recipe: Recipe
 
     def map(self, function: Callable[[Any], Any], items: Sequence[Any], light: bool = False) -> Iterable[Any]:
         """Return the result of each request."""
-        del function, light  # the step calls `process_document`, and a worker has a pool of its own
+        del function, light  # the step calls `process_document`, and a worker has its own pool
         with temporary(self.sender.folder) as draft:
             self.sender.ask(AGAIN, AnsweredBatch(self.recipe, tuple(map(answered, items))), draft)
             results: list[WorkResult] = decode(draft.read_bytes(), Readers().of(list[WorkResult]))

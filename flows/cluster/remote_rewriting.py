@@ -1,4 +1,4 @@
-"""Remote rewriting: let workers rewrite the buckets that a commit changes; what they do not do, the driver does."""
+"""Remote rewriting: let workers rewrite the buckets that a commit changes. The driver does the rest."""
 
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -17,18 +17,18 @@ from docmill.tasks.work.remote.rewriting import pack_change, take_made
 from docmill.tasks.work.remote.worker_steps import REWRITE
 
 LEAST_BUCKETS = 64
-"""Buckets from which on workers rewrite them. They save the driver half of its CPU time from 8 on, but it writes 64
-buckets of 300 chunks in the 0.3 s that a worker takes to get 16 of them, rewrite them and send them back."""
+"""Minimal number of buckets for rewriting on workers. From 8 on, this saves half of the driver's CPU time. But the
+driver writes 64 buckets of 300 chunks in the 0.3 s that a worker takes to receive, rewrite and return 16 of them."""
 BUCKETS_EACH = 16
-"""Buckets of a parcel: some 3 MB each way. To call a worker takes the driver 2.4 ms, so smaller parcels cost it more;
-larger ones leave some of many workers without any."""
+"""Buckets in a parcel, about 3 MB each way. A call of a worker takes the driver 2.4 ms, so smaller parcels cost more;
+with larger ones, some of many workers would get none."""
 MOST_FAILURES = 3
-"""Failures after which a change goes to no worker any more; one worker that dies over several parcels is one failure.
-What fails so often would fail on, and kill further workers if buckets are too large for them."""
+"""Failures after which a change is no longer sent to workers. A worker that dies over several parcels is one failure.
+After so many, further ones are likely, and buckets too large for workers would kill more of them."""
 
 
 def remote_rewriting(sender: Sender, lanes: int) -> Rewriting:
-    """Return a `Rewriting` that sends buckets to workers, to so many at a time."""
+    """Return a `Rewriting` that sends buckets to `lanes` workers at a time."""
 
     def rewriting(root: Path, change: TableChange) -> Exchanged:
         if len(change.buckets) < LEAST_BUCKETS:
@@ -38,7 +38,7 @@ def remote_rewriting(sender: Sender, lanes: int) -> Rewriting:
             far = list(threads.map(partial(_rewritten, sender, root, failures), parts))
         if left := sum(len(part.buckets) for one, part in zip(far, parts, strict=True) if one is None):
             sender.news.append(f"the driver rewrites {counted(left, 'buckets')} of {change.name} itself")
-        # One after the other, so that no more rows are in memory than without workers.
+        # One after the other, so that there are no more rows in memory than without workers.
         made = [one or _rewritten_here(sender, root, part) for one, part in zip(far, parts, strict=True)]
         return joined(change.name, change.columns, made)
 
@@ -57,7 +57,7 @@ def _rewritten_here(sender: Sender, root: Path, part: TableChange) -> Exchanged:
 
 
 def _rewritten(sender: Sender, root: Path, failures: set[str], part: TableChange) -> Exchanged | None:
-    """Return what a worker has made of some buckets, or None if none has, or if it is not what was asked for.
+    """Return buckets rewritten by a worker, or None if none did this or the result is not as requested.
 
     A failure is added to `failures`.
     """
@@ -71,7 +71,7 @@ def _rewritten(sender: Sender, root: Path, failures: set[str], part: TableChange
             made = take_made(root, part, draft)
         sender.freight.drop([done.key])
         return made
-    # Whatever went wrong with a worker, a commit does not fail for it: the buckets can be rewritten here.
+    # A commit does not fail because of a worker: the buckets can be rewritten here.
     except Exception as error:
         failures.add(error.place if isinstance(error, WorkerLost) and error.place else name)
         sender.news.append(f"{name}: failed: {described(error)}")
@@ -79,7 +79,7 @@ def _rewritten(sender: Sender, root: Path, failures: set[str], part: TableChange
 
 
 def _carried(sender: Sender, root: Path, part: TableChange, name: str, draft: Path) -> Receipt:
-    """Return the receipt of a rewrite; a worker that cannot read the store is sent its files."""
+    """Return the receipt of a rewrite. Files are sent to a worker that cannot read the store."""
     pack_change(root, part, sender.store, draft)
     done = sender.carried(SentStep(REWRITE, name, once=True), draft)
     if done.outcome != "asks":

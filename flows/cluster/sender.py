@@ -1,4 +1,4 @@
-"""Sender: carry the steps of a run to the workers of a cluster, until there is a receipt that counts."""
+"""Sender: send the steps of a run to the workers of a cluster until there is a valid receipt."""
 
 import itertools
 from collections import deque
@@ -26,10 +26,10 @@ from docmill.tasks.work.remote.worker_steps import CHECK, EMBED, READ, Texts, sp
 
 
 class ExclusiveSteps:
-    """Steps of several threads, side by side or alone; those that wait to be alone go first.
+    """Runs steps of several threads concurrently or exclusively; waiting exclusive steps go first.
 
-    A cluster blames a dead worker on all steps that were given to it, those that only waited there among them. Of a
-    step that was carried out alone the blame is right.
+    A cluster blames the death of a worker on all steps given to it, including those that only waited there. For a step
+    that ran exclusively, the blame is right.
     """
 
     def __init__(self) -> None:
@@ -40,7 +40,7 @@ class ExclusiveSteps:
 
     @contextmanager
     def turn(self, alone: bool) -> Iterator[None]:
-        """Hold a turn during the block: with no other step in flight, or beside others."""
+        """Hold a turn during the block, exclusively or together with others."""
         with self._alone_turn() if alone else self._turn_beside():
             yield
 
@@ -76,17 +76,17 @@ class ExclusiveSteps:
 TRIES = 2
 """How often workers may die over a parcel before it is halved; the first death may have another cause.
 
-After the first one, and in halves, the parcel is carried out with no other in flight, which could be the cause, too."""
+After the first death, and in halves, the parcel runs exclusively, because another one could be the cause, too."""
 _SHOWN = 60  # characters of a text that kills workers, in the error
-_ERRANDS = 3  # tries of a parcel whose worker lacks a connection or room, which another may have
+_ERRANDS = 3  # tries of a parcel whose worker lacks a connection or space, which another may have
 
 
 @dataclass(frozen=True, slots=True)
 class SentStep:
-    """A step that is sent under a name: what it needs of a worker, and whether it may ask for answers.
+    """A step that is sent under a name: its needs, and whether it may ask for answers.
 
-    A `suspect` is a part of what workers have died over; it is carried out alone. A step that is sent `once` is not
-    tried again, nor does it wait for a worker to come: the driver would have done it itself by then.
+    A `suspect` is a part of a parcel over which workers have died; it runs exclusively. A step that is sent `once` is
+    not tried again and does not wait for a worker to join: the driver can do it faster itself.
     """
 
     step: str
@@ -99,12 +99,12 @@ class SentStep:
 
 @dataclass
 class Sender:
-    """Carries the steps of one run to the workers of a cluster.
+    """Sends the steps of a run to the workers of a cluster.
 
-    `receipts` are those that counted, `sent` the bytes of each file for a worker, `parcels` those of what is said of it
-    through the scheduler, both ways; `news` lines about them that nobody has logged yet, `lost` the names of workers
-    that died, once for each death, and `refusing` the checks of the workers to avoid, by place. `store` is the address
-    of a store on an object store, else "". After an interruption, the run is `stopped`.
+    `receipts` are the valid ones, `sent` the sizes of files for workers, `parcels` the sizes of messages through the
+    scheduler, both ways. `news` are lines that have not been logged yet, `lost` the names of workers that died, once
+    for each death, and `refusing` the checks of the workers to avoid, by place. `store` is the address of a store on an
+    object store, else "". After an interruption, the run is `stopped`.
     """
 
     cluster: RemoteWorkers
@@ -129,7 +129,7 @@ class Sender:
     _deaths: set[str] = field(default_factory=set)
 
     def check(self) -> None:
-        """Ask all workers whether they have the docmill, the model and the plugins of this machine; avoid the others.
+        """Check that all workers have the docmill version, model and plugins of this machine; avoid the others.
 
         Raises `ConfigError` if no worker is left, or none that embeds.
         """
@@ -139,7 +139,7 @@ class Sender:
             raise ConfigError(f"no worker has the resource {self.embed_on} of cluster.embed_on")
 
     def checks(self) -> dict[str, Receipt]:
-        """Return what each worker says of the docmill, the model and the plugins of this machine, by place."""
+        """Return each worker's answer about the docmill version, model and plugins of this machine, by place."""
         found = self.cluster.call_each(CHECK, spelled(self._parcel("check", "", "")))
         return {place: _read(data) for place, data in found.items()}
 
@@ -155,9 +155,9 @@ class Sender:
             raise ConfigError(refusal(next(iter(self.refusing.values()))))
 
     def embed(self, texts: Sequence[str], windows: Sequence[Window] = ()) -> npt.NDArray[np.float32]:
-        """Return the vectors of texts or of windows, which one worker makes, or several if workers die over them.
+        """Return the vectors of texts or windows, computed by one worker, or by several if workers die over them.
 
-        Raises `Terminal` for a text or a window over which workers die with no other at hand.
+        Raises `Terminal` for a text or window over which workers die although it is the only one.
         """
         return self._embedded(Texts(tuple(texts), tuple(windows)), suspect=False)
 
@@ -176,14 +176,14 @@ class Sender:
             return np.asarray(column.flatten(), np.float32).reshape(len(column), -1)
 
     def read(self, addresses: Sequence[str]) -> dict[str, tuple[str, str]]:
-        """Return the hash of each object that one worker has read, and what it may hold, by its address."""
+        """Return the hash of each object that a worker has read, and its possible content, by address."""
         with temporary(self.folder) as draft:
             self.ask(READ, tuple(addresses), draft)
             prints = decode(draft.read_bytes(), Readers().of(list[tuple[str, str] | None]))
         return {address: one for address, one in zip(addresses, prints, strict=True) if one}
 
     def ask(self, step: str, value: object, draft: Path, resource: str = "", suspect: bool = False) -> Receipt:
-        """Send a value with a step, and fetch its result into `draft`."""
+        """Send a value with a step and fetch its result into `draft`."""
         draft.write_bytes(encode(value))
         sent = SentStep(step, self.name_of(step), resource, suspect=suspect)
         done = self.carried(sent, draft)
@@ -191,12 +191,12 @@ class Sender:
         return done
 
     def name_of(self, step: str) -> str:
-        """Return a name for a step that no other one of the run has."""
+        """Return a name for a step that is unique in the run."""
         return f"{step}-{next(self._numbers):06d}"
 
     @contextmanager
     def going(self) -> Iterator[None]:
-        """Note whether the run is stopped in the block."""
+        """Note whether the run is stopped during the block."""
         try:
             yield
         except BaseException:
@@ -204,7 +204,7 @@ class Sender:
             raise
 
     def carried(self, sent: SentStep, path: Path) -> Receipt:
-        """Send a file and return the receipt of the step, whose outcome is "done" or "asks"; raise all else."""
+        """Send a file and return the receipt of the step, whose outcome is "done" or "asks"; raise other outcomes."""
         key = self.freight.send(self.run, sent.name, path)
         self.sent.append(path.stat().st_size)
         parcel = spelled(replace(self._parcel(sent.name, key, hash_file(path)), asking=sent.asking))
@@ -216,7 +216,7 @@ class Sender:
         return done
 
     def _persistent(self, call: Callable[[Needs], bytes], sent: SentStep) -> Receipt:
-        """Call until there is a receipt that counts; raise `WorkerLost` if workers die over it, or what else fails."""
+        """Call until there is a valid receipt; raise `WorkerLost` if workers die over it, or another error."""
         lost = errands = 0
         while True:
             try:
@@ -237,19 +237,19 @@ class Sender:
                     raise
 
     def _note(self, death: WorkerLost) -> None:
-        """Count a death once, though each step that the worker had is told of it."""
+        """Count a death once, although it is reported to each step of the worker."""
         if death.place not in self._deaths:
             self._deaths |= {death.place} - {""}
             self.lost.append(death.worker)
             self.news.append(str(death))
 
     def _leave_out(self, done: Receipt) -> None:
-        """Find the workers that refuse, as one does that came later than the run."""
+        """Find the workers that refuse, such as one that joined after the start of the run."""
         self.news.append(f"{refusal(done)}; it gets no more work of this run")
         self._look()
 
     def fetch(self, done: Receipt, path: Path) -> None:
-        """Bring the result of a step."""
+        """Fetch the result of a step."""
         self.freight.fetch(done.key, path, done.content_hash)
 
     def _parcel(self, name: str, key: str, content_hash: str) -> Parcel:
@@ -287,12 +287,12 @@ def _read(data: bytes) -> Receipt:
 
 
 def refusal(done: Receipt) -> str:
-    """Return why a worker is left out, in words."""
+    """Return in words why a worker is avoided."""
     return f"worker {done.worker} would make other rows: {done.message}"
 
 
 def _check(done: Receipt) -> None:
-    """Raise an error for a receipt that has no result."""
+    """Raise an error for a receipt without a result."""
     if done.outcome == "refused":
         raise ConfigError(refusal(done))
     if done.outcome == "transient":

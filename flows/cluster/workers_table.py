@@ -1,4 +1,4 @@
-"""Workers table: what each worker of a run has done, from the receipts."""
+"""Workers table: the work of each worker in a run, from the receipts."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
@@ -10,9 +10,9 @@ from docmill.tasks.work.remote.parcels import Receipt
 
 @dataclass(slots=True)
 class WorkerSum:
-    """What one worker has done, and how often it died.
+    """The work of one worker, and how often it died.
 
-    `seconds` are of the wall clock, `cpu` and `pool_s` of its process and its pool.
+    `seconds` is wall-clock time, `cpu` the CPU time of its process, and `pool_s` the time of its pool.
     """
 
     batches: int = 0
@@ -28,7 +28,7 @@ class WorkerSum:
 
 
 def by_worker(receipts: Iterable[Receipt], lost: Iterable[str] = ()) -> dict[str, WorkerSum]:
-    """Return the sums of receipts by the names of the workers, sorted; `lost` are the names of those that died."""
+    """Return the sums of receipts by worker name, sorted; `lost` are the names of workers that died."""
     sums: dict[str, WorkerSum] = {}
     for one in receipts:
         own, counts = sums.setdefault(one.worker, WorkerSum()), one.counts
@@ -43,12 +43,12 @@ def by_worker(receipts: Iterable[Receipt], lost: Iterable[str] = ()) -> dict[str
         own.pool_s += _pool_seconds(one)
     for name in lost:
         sums.setdefault(name, WorkerSum()).killed += 1
-    sums.pop("", None)  # a document rejected because of dead workers has a receipt of nobody
+    sums.pop("", None)  # the receipt of a document rejected because workers died names no worker
     return dict(sorted(sums.items()))
 
 
 def rows(sums: dict[str, WorkerSum]) -> list[dict[str, Any]]:
-    """Return a row about each worker, with seconds to one decimal."""
+    """Return a row for each worker, with seconds to one decimal."""
     spelled = ((name, asdict(one)) for name, one in sums.items())
     return [
         {"worker": name} | {key: round(value, 1) if isinstance(value, float) else value for key, value in one.items()}
@@ -57,7 +57,7 @@ def rows(sums: dict[str, WorkerSum]) -> list[dict[str, Any]]:
 
 
 def summed(sums: dict[str, WorkerSum]) -> Iterator[str]:
-    """Yield a line about each worker."""
+    """Yield a line for each worker."""
     for name, one in sums.items():
         done = f"{counted(one.documents, 'documents')} of {counted(one.batches, 'batches')}"
         embedded = f"{counted(one.texts, 'texts')} of {counted(one.tokens, 'tokens')} embedded"
@@ -68,7 +68,7 @@ def summed(sums: dict[str, WorkerSum]) -> Iterator[str]:
 
 
 def told(name: str, done: Receipt) -> str:
-    """Return what a receipt says, in one line."""
+    """Return a line that describes a receipt."""
     counts = done.counts
     about = {"documents": counts.documents, "texts": counts.embedded.texts, "buckets": counts.buckets}
     made = ", ".join(counted(count, name) for name, count in about.items() if count) or done.outcome

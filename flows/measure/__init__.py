@@ -1,1 +1,1 @@
-"""Measurement: retrieval quality, chunk quality, and the settings that suit a store."""
+"""Measurement: retrieval quality, chunk quality, and the best settings for a store."""

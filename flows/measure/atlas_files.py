@@ -1,4 +1,4 @@
-"""Atlas files: the map of a snapshot as files that Apple's embedding-atlas opens without computing anything."""
+"""Atlas files: the map of a snapshot as files that Apple's embedding-atlas opens without further computation."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,10 +18,10 @@ from docmill.storage.snapshots.tables.tables import read_table
 
 CHUNKS, LABELS = "chunks.parquet", "labels.parquet"
 """The files in a folder: the points, and the words of the clusters."""
-_NEIGHBOURS = 15  # of a point, as many as embedding-atlas computes itself
+_NEIGHBOURS = 15  # per point, as many as embedding-atlas computes itself
 _AT_ONCE = 1024  # vectors compared with all others at once: 400 MB at 100,000 chunks
 _MOST_COMPARED = 50_000
-"""Chunks up to which neighbours are computed, by comparing all pairs of vectors: a minute. Beyond, there are none."""
+"""Largest number of chunks for which neighbours are computed. Comparing all pairs of vectors takes a minute."""
 _OF_CHUNK = ["chunk_id", "ordinal", "page", "headings", "context", "text", "tokens"]
 _OF_DOCUMENT = ["uri", "title", "format", "lang", "source_url"]
 _FIRST = ["content_type", "strategy", "format", "lang", "uri", "changed", "tokens"]  # in the order of its charts
@@ -32,10 +32,10 @@ Floats = npt.NDArray[np.float32]
 
 @dataclass(frozen=True, slots=True)
 class AtlasFiles:
-    """What was written: the file of the points, that of the words of clusters or None, and how many points there are.
+    """The written files: the points, the words of clusters or None, and the number of points.
 
-    `left_out` counts the `pending` chunks, which wait for their vectors, and those beyond the points that a map has.
-    `has_neighbours` says whether the rows name their nearest ones.
+    `left_out` counts the `pending` chunks, which wait for their vectors, and those beyond the limit of a map.
+    `has_neighbours` says whether the rows name their nearest neighbours.
     """
 
     chunks: Path
@@ -85,7 +85,7 @@ def _places(to: Path) -> tuple[Path, Path | None]:
 
 
 def _rows(store: Store, made: ChunkMap) -> pa.Table:
-    """Return the points with what a person colours and filters them by."""
+    """Return the points with the columns for colours and filters."""
     points = made.chunks.select(["chunk_id", "uri", "content_type", "strategy"])
     own = read_table(store.stored, "chunks", [*_OF_CHUNK])
     at = pc.index_in(points.column("chunk_id"), value_set=own.column("chunk_id").combine_chunks())
@@ -117,7 +117,7 @@ def _vectors(store: Store, made: ChunkMap) -> Floats:
 
 
 def _neighbours(vectors: Floats) -> pa.Array:
-    """Return for each row the numbers of the rows nearest to it, nearest first, and their cosine distances."""
+    """Return for each row the numbers of its nearest rows, nearest first, and their cosine distances."""
     count = min(_NEIGHBOURS, len(vectors) - 1)
     parts = [_nearest(vectors, start, count) for start in range(0, len(vectors), _AT_ONCE)]
     ids, distances = (np.concatenate(part) for part in zip(*parts, strict=True))
@@ -137,7 +137,7 @@ def _nearest(vectors: Floats, start: int, count: int) -> tuple[npt.NDArray[np.in
 
 
 def _labels(made: ChunkMap) -> pa.Table:
-    """Return the words of the clusters as embedding-atlas takes them; a larger cluster's are shown first."""
+    """Return the words of the clusters in the format of embedding-atlas, which shows larger clusters' first."""
     return pa.table(
         {
             "x": pa.array([label.x for label in made.labels], pa.float64()),

@@ -16,7 +16,7 @@ NOWHERE = "not in this snapshot"
 
 
 class MeasuredGroup(NamedTuple):
-    """The measures of one way to search over the questions of a group."""
+    """The measures of a way to search over the questions of a group."""
 
     name: str
     questions: int
@@ -25,7 +25,7 @@ class MeasuredGroup(NamedTuple):
 
 
 class Breakdown(NamedTuple):
-    """The groups by each dimension that was asked for, the worst first, and the worst group of all."""
+    """The groups by each requested dimension, the worst first, and the worst group of all."""
 
     by: dict[str, list[MeasuredGroup]]
     worst: WorstGroup | None
@@ -34,9 +34,9 @@ class Breakdown(NamedTuple):
 def broken_down(
     root: Path, found: Sequence[Measured], questions: Sequence[Question], chosen: Sequence[str]
 ) -> Breakdown:
-    """Group the questions by what was chosen, and point out the worst group.
+    """Group the questions by the chosen dimensions, and find the worst group.
 
-    If nothing was chosen, it is looked for in every dimension, and is None if no group is worse beyond chance. Groups
+    Without a choice, all dimensions are searched, and the worst group is None if none is significantly worse. Groups
     are those of the first snapshot, and the worst is that of its first way and first measure.
     """
     with open_store(root, found[0].of) as store:
@@ -52,7 +52,7 @@ def _covered(found: Measured, questions: Sequence[Question]) -> list[Question]:
 
 
 def _worst(found: Measured, groups: Mapping[str, Mapping[str, str]], at_any_rate: bool) -> WorstGroup | None:
-    """Return the worst group by the first measure; if it may be so by chance, only if wanted at any rate."""
+    """Return the worst group by the first measure; with `at_any_rate` even if it is not significantly worse."""
     name, values = next(iter(found.evaluation.values.items()))
     ranked = filter(None, (worst(by, name, values, own) for by, own in groups.items()))
     certain = [one for one in ranked if at_any_rate or one.change.high < 0]
@@ -60,7 +60,7 @@ def _worst(found: Measured, groups: Mapping[str, Mapping[str, str]], at_any_rate
 
 
 def _measured(found: Sequence[Measured], groups: Mapping[str, str]) -> list[MeasuredGroup]:
-    """Return the groups by the first measure of the first way, the worst first, each with every way."""
+    """Return the groups with all ways, sorted by the first measure of the first way, the worst first."""
     members: dict[str, list[str]] = defaultdict(list)
     for key, name in groups.items():
         members[name].append(key)

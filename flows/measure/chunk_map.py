@@ -1,7 +1,7 @@
-"""Chunk map: the chunks of a snapshot in two dimensions, those with similar vectors near each other.
+"""Chunk map: the chunks of a snapshot in two dimensions, with similar vectors near each other.
 
-Two thousand vectors are placed by t-SNE (van der Maaten and Hinton 2008). Each other is between the placed ones that
-are nearest to it. Places are kept by the key of the vector: a small change of the store moves no point that stays.
+Two thousand vectors are placed by t-SNE (van der Maaten and Hinton 2008). Every other vector is placed between its
+nearest placed ones. Places are saved by vector key, so that a small change of the store moves no remaining point.
 """
 
 import re
@@ -27,33 +27,34 @@ from docmill.storage.snapshots.tables.tables import read_table
 from docmill.storage.snapshots.write.pending_vectors import waiting_in, without
 
 _WORD = re.compile(r"[^\W\d_]{3,}")
-"""Words of three letters and more; numbers and single signs name no subject."""
-_MOST_CLUSTERS = 24  # labels that a screen has room for
-_CELLS = 96  # of the grid, a side: a cell is a tenth of a label's width, and 9,216 cells are walked in 50 ms
+"""Words of three or more letters; numbers and single characters name no subject."""
+_MOST_CLUSTERS = 24  # labels that fit on a screen
+_CELLS = 96  # per side of the grid: a cell is a tenth of a label's width, and 9,216 cells take 50 ms
 _BLUR = 0.42
-"""Of the spread of the points by the fourth root of their count. At .9, the 456 chunks of the test corpus have 5
-clusters where a person sees ten islands; at .42 they have 12, and one cloud of 10 to 100,000 points stays one."""
-_NEARLY_NONE = 1e-4  # of the middle of the bell; as if it ended there, so that islands further apart do not touch
-_LEAST_BLUR = 0.01  # of the map: below it, single documents are clusters
+"""Width of the blur, relative to the spread of the points divided by the fourth root of their count. At .9, the 456
+chunks of the test corpus have 5 clusters although ten islands are visible; at .42 they have 12, and one cloud of 10 to
+100,000 points stays one cluster."""
+_NEARLY_NONE = 1e-4  # of the Gaussian's maximum; smaller values count as 0, so that distant islands do not touch
+_LEAST_BLUR = 0.01  # of the map; with less, single documents become clusters
 _SADDLE = 0.75
-"""Two hills are one if the pass between them is at least as high as this share of the lower one. At .9, noise in one
+"""Two hills are merged if the pass between them is at least this share of the lower one's height. At .9, noise in one
 cloud makes clusters; at .5, islands that touch become one."""
-_NOISE = 2.0  # times the root of a hill's points; where a hill is less above the pass, chance made it
+_NOISE = 2.0  # times the square root of a hill's points; a hill that is less above the pass is noise
 _FEWEST_POINTS = 3  # chunks of a cluster that is named; its share of all is at least
 _LEAST_SHARE = 0.002
 _WORDS = 3  # of a label
 _READ = 300  # texts of a cluster; more give the same words
-_COMMON = 0.5  # of the clusters; a word of more of them, such as "the", tells none apart
-_FEW = 4  # clusters; among fewer, a word of two is no common one
-_OF_ONE = 0.6  # of the chunks of a cluster; a document of so many names it
-_SAME_BEGINNING = 5  # letters; words that share them are forms of one word, and a label has one of them
+_COMMON = 0.5  # of the clusters; a word in more of them, such as "the", does not distinguish them
+_FEW = 4  # clusters; with fewer, a word in two of them is not common
+_OF_ONE = 0.6  # of a cluster's chunks; if one document has this share, its title is the label
+_SAME_BEGINNING = 5  # letters; words with the same beginning are forms of one word, and a label has only one of them
 
 Points = npt.NDArray[np.float32]
 
 
 @dataclass(frozen=True, slots=True)
 class Label:
-    """The words of a cluster, its middle in [0, 1], and how many chunks it has."""
+    """The words of a cluster, its center in [0, 1], and its number of chunks."""
 
     words: tuple[str, ...]
     x: float
@@ -63,7 +64,7 @@ class Label:
 
 @dataclass(frozen=True, slots=True)
 class Named:
-    """What clusters are named by: the text and the document of each point, and the titles of documents."""
+    """The sources of cluster names: the text and document of each point, and the titles of documents."""
 
     texts: pa.ChunkedArray
     uris: pa.ChunkedArray
@@ -73,9 +74,9 @@ class Named:
 def labels_of(places: Points, named: Named, ignored: Collection[str] = ()) -> tuple[Label, ...]:
     """Return labels of the clusters of points, largest first.
 
-    A cluster of mostly one document has its title. Another one has the words of the highest c-TF-IDF: in many documents
-    of the cluster, in few of the others (Grootendorst, BERTopic, 2022). Words of `ignored`, such as stop words, are in
-    no label.
+    A cluster of mostly one document gets its title. Other clusters get the words with the highest c-TF-IDF, which are
+    frequent in the cluster and rare in others (Grootendorst, BERTopic, 2022). Words of `ignored`, such as stop words,
+    are in no label.
     """
     members = clusters_of(places)
     counts = [_words_of(_by_document(named, own[:_READ]), ignored) for own in members]
@@ -91,8 +92,8 @@ def labels_of(places: Points, named: Named, ignored: Collection[str] = ()) -> tu
 def clusters_of(places: Points) -> list[npt.NDArray[np.int64]]:
     """Return the points of each cluster that is large enough for a name, largest first.
 
-    Points climb the hills of their density. A hill whose pass to a higher one is nearly as high as itself is part of
-    that (ToMATo: Chazal, Guibas, Oudot and Skraba 2013), so the map says how many clusters there are.
+    Points are assigned to the hills of their density. A hill is merged with a higher one if the pass between them is
+    nearly as high as itself (ToMATo: Chazal, Guibas, Oudot and Skraba 2013), so the number of clusters is not preset.
     """
     if not len(places):
         return []
@@ -107,7 +108,7 @@ def clusters_of(places: Points) -> list[npt.NDArray[np.int64]]:
 
 
 def _blurred(counts: npt.NDArray[np.int64], sigma: float) -> npt.NDArray[np.float64]:
-    """Return the counts of a square grid, spread by a Gaussian of this width in cells."""
+    """Return the counts of a square grid, blurred by a Gaussian of this width in cells."""
     steps = np.arange(_CELLS)
     bell = np.exp(-0.5 * ((steps[:, None] - steps[None, :]) / sigma) ** 2)
     kernel = np.where(bell < _NEARLY_NONE, 0.0, bell).astype(np.float64)
@@ -116,7 +117,7 @@ def _blurred(counts: npt.NDArray[np.int64], sigma: float) -> npt.NDArray[np.floa
 
 
 def _hills(density: npt.NDArray[np.float64]) -> npt.NDArray[np.int64]:
-    """Return for each cell the top of its hill, as the number of a cell."""
+    """Return for each cell the number of the cell at the top of its hill."""
     top = np.full(len(density), -1)
 
     def find(cell: int) -> int:
@@ -146,7 +147,7 @@ def _beside(cell: int) -> Iterator[int]:
 
 
 def _document_of(named: Named, own: npt.NDArray[np.int64]) -> tuple[str, ...]:
-    """Return the title of the document that most points belong to, or its name; nothing where none has most."""
+    """Return the title or name of the document that has most of the points; nothing if none has."""
     uris = named.uris.take(own).combine_chunks().dictionary_encode()
     [most] = pc.mode(uris.indices, 1).to_pylist()
     if most["count"] < _OF_ONE * len(own):
@@ -156,7 +157,7 @@ def _document_of(named: Named, own: npt.NDArray[np.int64]) -> tuple[str, ...]:
 
 
 def _by_document(named: Named, own: npt.NDArray[np.int64]) -> list[str]:
-    """Return the texts of points, those of one document together."""
+    """Return the texts of points, joined by document."""
     texts: dict[str, list[str]] = {}
     for uri, text in zip(named.uris.take(own).to_pylist(), named.texts.take(own).to_pylist(), strict=True):
         texts.setdefault(uri, []).append(text)
@@ -164,7 +165,7 @@ def _by_document(named: Named, own: npt.NDArray[np.int64]) -> list[str]:
 
 
 def _words_of(texts: Sequence[str], ignored: Collection[str]) -> Counter[str]:
-    """Return in how many texts each word is, in the letters in which most have it."""
+    """Return the number of texts with each word, in its most frequent spelling."""
     forms: dict[str, Counter[str]] = {}
     for text in texts:
         for word in sorted({*_WORD.findall(text)}):
@@ -174,7 +175,7 @@ def _words_of(texts: Sequence[str], ignored: Collection[str]) -> Counter[str]:
 
 
 def _best(own: Counter[str], weights: Mapping[str, float]) -> list[str]:
-    """Return the words of the greatest weight, of several forms of a word one."""
+    """Return the words with the greatest weights, with only one of several forms of a word."""
     found: list[str] = []
     for word in sorted(own, key=lambda word: (-own[word] * weights[word.lower()], word)):
         if not any(_begin_alike(word, other) for other in found):
@@ -189,7 +190,7 @@ def _begin_alike(word: str, other: str) -> bool:
 
 
 def _weights(counts: Sequence[Counter[str]]) -> dict[str, float]:
-    """Return the weight of each word in small letters; one that most clusters have weighs nothing."""
+    """Return the weight of each word in lower case; a word in most clusters has none."""
     all_words: Counter[str] = Counter()
     clusters: Counter[str] = Counter()
     for own in counts:
@@ -205,17 +206,17 @@ def _weights(counts: Sequence[Counter[str]]) -> dict[str, float]:
 
 
 MOST_POINTS = 200_000
-"""Points of a map. A browser moves as many at 30 frames a second; of larger stores it shows a sample by id, a hash."""
+"""Points of a map, which a browser moves at 30 frames a second. Larger stores are sampled by id, which is a hash."""
 _LANDMARKS = 2000
-"""Vectors that t-SNE places, which takes 4 s of CPU time; twice as many take over twice as long and look the same."""
-_ROUNDS = 500  # of t-SNE; after 300 the clusters of 1,000 vectors are not apart yet (divergence .35; .13 after 500)
-_PERPLEXITY = 30.0  # the neighbours that count, as t-SNE's authors advise between 5 and 50
-_DIMENSIONS = 50  # to which principal components reduce the vectors first, as its authors do
-_FEWEST = 5  # fewer points than this have no neighbourhood; they stand in a row
-_NEAREST = 4  # placed vectors between which another lies; with one, points fall onto each other
-_JITTER = 0.004  # of the width: equal vectors stand beside each other, and can be pointed at
-_KNOWN_SHARE = 0.5  # of the vectors; with fewer known ones the map is drawn anew, as it would show another store
-_AT_ONCE = 4096  # vectors compared with the placed ones at once: 32 MB
+"""Vectors that t-SNE places in 4 s of CPU time. Twice as many take more than twice as long and look the same."""
+_ROUNDS = 500  # of t-SNE; after 300, clusters of 1,000 vectors are not separated yet (divergence .35; .13 after 500)
+_PERPLEXITY = 30.0  # the effective number of neighbours; t-SNE's authors recommend 5 to 50
+_DIMENSIONS = 50  # after a reduction by principal components, as t-SNE's authors do
+_FEWEST = 5  # fewer points have no neighbourhood and are placed in a row
+_NEAREST = 4  # placed vectors between which another is placed; with one, points would coincide
+_JITTER = 0.004  # of the width, so that equal vectors are side by side and can be pointed at
+_KNOWN_SHARE = 0.5  # of the vectors; with fewer known ones, the map is computed again, as for another store
+_AT_ONCE = 4096  # vectors compared with the placed ones at once (32 MB)
 _COLUMNS = ["chunk_id", "uri", "content_type", "strategy", "embedding_key", "text"]
 
 _PLACES = pa.schema({"key": pa.string(), "x": pa.float32(), "y": pa.float32()})
@@ -227,9 +228,9 @@ Floats = npt.NDArray[np.float32]
 class ChunkMap:
     """The points of a map and the words of its clusters.
 
-    `chunks` has a row for each point: chunk_id, uri, content_type, strategy, embedding_key. `places` has its x and y in
-    [0, 1], shape (points, 2). `left_out` counts the chunks that have no point, among them the `pending` ones, which
-    wait for their vectors.
+    `chunks` has a row for each point: chunk_id, uri, content_type, strategy, embedding_key. `places` has their x and y
+    in [0, 1], shape (points, 2). `left_out` counts the chunks without a point, including the `pending` ones, which wait
+    for their vectors.
     """
 
     chunks: pa.Table
@@ -240,7 +241,7 @@ class ChunkMap:
 
 
 def chunk_map(store: Store) -> ChunkMap:
-    """Return the map of a snapshot; the places of its vectors are kept in the cache of the store.
+    """Return the map of a snapshot. The places of its vectors are saved in the cache of the store.
 
     Raises:
         docmill.errors.StoreError: A file of the snapshot is damaged.
@@ -267,7 +268,7 @@ def chunk_map(store: Store) -> ChunkMap:
 
 
 def _kept_in(store: Store) -> Path:
-    """Return the file of the places of an embedding space."""
+    """Return the file with the places of an embedding space."""
     return store.root / "cache" / "map" / f"places-{store.snapshot.space.id}.parquet"
 
 
@@ -278,7 +279,7 @@ def _vectors(packs: Packs, keys: pa.Array) -> Floats:
 
 
 def _placed(kept: Path, keys: pa.Array, vectors_of: Callable[[pa.Array], Floats]) -> Floats:
-    """Return the places of vectors: those of before, and new ones between them. Only what is new is read."""
+    """Return the places of vectors: saved ones, and new ones between these. Only new vectors are read."""
     before = _read(kept)
     at = pc.index_in(keys, value_set=before.column("key").combine_chunks())
     known = at.is_valid().to_numpy(zero_copy_only=False)
@@ -288,7 +289,7 @@ def _placed(kept: Path, keys: pa.Array, vectors_of: Callable[[pa.Array], Floats]
         places[known] = of_before[at.drop_null().to_numpy()]
     else:
         known = np.zeros(len(keys), bool)
-        known[:_LANDMARKS] = True  # keys are hashes and sorted: the first are a sample
+        known[:_LANDMARKS] = True  # keys are sorted hashes, so the first ones are a sample
         places[known] = _embedded(vectors_of(keys.filter(pa.array(known))))
     if not known.all():
         landmarks = vectors_of(keys.filter(pa.array(known))[:_LANDMARKS])
@@ -298,7 +299,7 @@ def _placed(kept: Path, keys: pa.Array, vectors_of: Callable[[pa.Array], Floats]
 
 
 def _read(kept: Path) -> pa.Table:
-    """Return the kept places; a file that is missing or damaged holds none, and is written again."""
+    """Return the saved places. A missing or damaged file has none and will be written again."""
     with suppress(OSError, pa.ArrowInvalid):
         return pq.read_table(kept)
     return pa.table(
@@ -309,7 +310,7 @@ def _read(kept: Path) -> pa.Table:
 def _keep(kept: Path, keys: pa.Array, places: Floats) -> None:
     sink = pa.BufferOutputStream()
     pq.write_table(pa.table({"key": keys, "x": places[:, 0], "y": places[:, 1]}), sink)
-    with suppress(OSError):  # a store that cannot be written to is drawn anew each time
+    with suppress(OSError):  # without write access, the map is computed each time
         kept.parent.mkdir(parents=True, exist_ok=True)
         write_whole(kept, sink.getvalue().to_pybytes())
 
@@ -334,21 +335,21 @@ def _embedded(vectors: Floats) -> Floats:
 
 
 def _between(vectors: Floats, landmarks: Floats, places: Floats) -> Floats:
-    """Return a place for each vector: the mean of those of its nearest landmarks, the nearer the heavier."""
+    """Return a place for each vector: the mean of its nearest landmarks' places, weighted by similarity."""
     found = np.zeros((len(vectors), 2), np.float32)
     count = min(_NEAREST, len(landmarks))
     for start in range(0, len(vectors), _AT_ONCE):
         part = vectors[start : start + _AT_ONCE]
         similar = part @ landmarks.T
         best = np.argpartition(-similar, count - 1, axis=1)[:, :count]
-        weights = 1 / (1.0001 - np.take_along_axis(similar, best, axis=1))  # an equal vector has nearly all the weight
+        weights = 1 / (1.0001 - np.take_along_axis(similar, best, axis=1))  # an equal vector has almost all the weight
         weights /= weights.sum(axis=1, keepdims=True)
         found[start : start + _AT_ONCE] = (places[best] * weights[..., None]).sum(axis=1)
     return found
 
 
 def _jitter(ids: pa.ChunkedArray) -> Floats:
-    """Return a small step for each chunk, always the same: its id is a hash."""
+    """Return a small offset for each chunk, which its id determines."""
     whole = np.array([int(key[:8], 16) for key in ids.to_pylist()], np.uint32)
     steps = np.stack([whole & 0xFFFF, whole >> 16], axis=1) / 0xFFFF
     moved: Floats = ((steps - 0.5) * _JITTER).astype(np.float32)

@@ -39,7 +39,7 @@ DEPTHS = (0, 25, 50, 75, 100)
 LENGTHS = (2_000, 8_000, 32_000)
 _PLACES = ("Arden", "Belmont", "Corinth", "Dover", "Epirus", "Florian", "Galway", "Harfleur")
 _THINGS = ("locker", "cellar", "boathouse", "greenhouse", "archive", "workshop", "granary", "signal box")
-_NEAREST = 5  # rank up to which a needle counts as found: the default number of hits of a search
+_NEAREST = 5  # a needle up to this rank counts as found; the default number of hits of a search
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +72,7 @@ def plant(hay: str, needle: Needle) -> str:
     text = hay[: needle.length]
     wanted = len(text) * needle.depth // 100
     ends = [0, *(span.end for span in sentences_within(text, 0, len(text)) if span.end < len(text)), len(text)]
-    # Between sentences: a needle within one would be found by its broken neighbours.
+    # Between sentences, because a needle in the middle of one would be found by its broken neighbours.
     at = min(ends, key=lambda end: abs(end - wanted))
     return f"{text[:at].rstrip()} {needle.sentence} {text[at:].lstrip()}".strip()
 
@@ -99,7 +99,7 @@ def find_needles(settings: Settings, store: Store) -> dict[str, dict[str, float]
             path = Path(folder) / "hay" / needle.name
             path.parent.mkdir(exist_ok=True)
             path.write_text(plant(hay, needle), encoding="utf-8")
-        # Without the gate: its questions are about the documents of the other store.
+        # Without the gate, whose questions are about the documents of the other store.
         own = settings.model_copy(update={"store": Path(folder) / "store", "gate": GateSettings()})
         if not chosen:
             return {}
@@ -119,7 +119,7 @@ def find_needles(settings: Settings, store: Store) -> dict[str, dict[str, float]
 
 def _is_found(settings: Settings, store: Store, needle: Needle) -> float:
     hits = search_method_of(settings).ask(store, needle.question, _NEAREST)
-    # A chunk may break the line within the needle.
+    # A chunk may contain a line break within the needle.
     return float(any(hit.uri == needle.name and needle.sentence in " ".join(hit.text.split()) for hit in hits))
 
 
@@ -130,19 +130,19 @@ def _by(found: dict[tuple[int, int], float], part: int, value: int) -> dict[str,
 LEAST_TOKENS = 50
 """Chunks with fewer tokens count as small by default.
 
-A smaller number hides isolated headings; with a larger one, short but complete paragraphs count, too.
+A smaller number would miss isolated headings; with a larger one, short but complete paragraphs would count, too.
 """
 _COHERENT = 60
-"""Chunks whose sentences are compared. Each of their sentences is embedded, which is the whole cost of the measure."""
+"""Chunks whose sentences are compared. Embedding the sentences is the whole cost of the measure."""
 _TOPIC_CHUNKS = 5_000
-"""Chunks to find topics in; the time grows with them, and a sample is representative."""
+"""Chunks to find topics in. The time grows with their number, and a sample is representative."""
 
 Values = dict[str, dict[str, float]]
 
 
 @dataclass(frozen=True, slots=True)
 class Looking:
-    """How much to look at: number of documents, coherence of sentences (embeds them), planted needles."""
+    """How much to measure: number of documents, coherence of sentences (embeds them), planted needles."""
 
     documents: int = 100
     least: int = LEAST_TOKENS
@@ -153,7 +153,7 @@ class Looking:
 def chunk_quality(settings: Settings, store: Store, looking: Looking) -> Values:
     """Return each measure by item: the chunks or documents of a deterministic sample, or "all"."""
     table = read_table(store.stored, "chunks")
-    # A parent holds the text of its children: everything would count twice.
+    # A parent contains the text of its children, so everything would count twice.
     rows = [row for row in from_table(table, ChunkRow) if not row.children]
     if not rows:
         return {}
@@ -200,7 +200,7 @@ def _sample(store: Store, rows: list[ChunkRow], most: int) -> list[Written]:
 
 
 def _vectors(store: Store, rows: list[ChunkRow]) -> npt.NDArray[np.float32]:
-    """Return the vectors of chunks, float32 (n, dim); those of chunks that wait for theirs are left out."""
+    """Return the vectors of chunks, float32 (n, dim), without chunks that wait for theirs."""
     packs = store.stored.ensure_packs("embeddings")
     batches = list(vector_rows(packs, with_vectors(store.stored, to_table(rows, CHUNKS))))
     if not batches:
@@ -210,11 +210,11 @@ def _vectors(store: Store, rows: list[ChunkRow]) -> npt.NDArray[np.float32]:
 
 
 def _coherence(settings: Settings, store: Store, documents: list[Written]) -> Iterator[tuple[str, Mapping[str, float]]]:
-    """Yield how similar the sentences within a chunk are, for some chunks."""
-    # By id, which is a hash: a sample that is the same each time, and of no document in particular.
+    """Yield the similarity of the sentences within a chunk, for some chunks."""
+    # By id, a hash, so that the sample is the same each time and prefers no document.
     pairs = sorted(pair for one in documents for pair in measures.inner_sentences(one))[:_COHERENT]
     packs = tuple(store.stored.ensure_packs("embeddings"))
-    # Kept: a second measurement of the same store embeds nothing.
+    # Saved, so that a second measurement of the same store embeds nothing.
     target = store.root / "cache" / "quality" / "embeddings-sentences.parquet"
     target.parent.mkdir(parents=True, exist_ok=True)
     task = LookupSources(packs, target, *settings.embedding.where())

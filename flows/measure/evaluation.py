@@ -30,7 +30,7 @@ from docmill.tasks.evaluate.questions import Question
 
 @dataclass(frozen=True, slots=True)
 class EvaluationSubject:
-    """What was measured: the kind, the name and content hash of the question file, and the settings."""
+    """The subject of an evaluation: kind, name and content hash of the question file, and settings."""
 
     kind: str
     name: str = ""
@@ -56,9 +56,9 @@ class Measured:
 def ways_of(
     settings: Settings, modes: Sequence[Mode], weights: Sequence[float], passages: int | None = None
 ) -> list[SearchMethod]:
-    """Return the ways to search: one for each mode, and for hybrid one for each weight, if any are given.
+    """Return the ways to search: one for each mode, and for hybrid search one for each weight, if any are given.
 
-    `passages` takes the place of the setting, if given.
+    `passages` overrides the setting, if given.
     """
     budget = settings.search.passages if passages is None else passages
     ways = [search_method_of(settings, mode).with_passages(budget) for mode in modes]
@@ -93,7 +93,7 @@ def evaluate(
 
 
 def compared(found: Sequence[Measured]) -> list[dict[str, str]]:
-    """Return one row a way: the means, and the change of the first measure relative to the first way."""
+    """Return a row for each way: the means, and the change of the first measure relative to the first way."""
     rows = []
     several = len({one.of for one in found}) > 1
     for one in found:
@@ -106,7 +106,7 @@ def compared(found: Sequence[Measured]) -> list[dict[str, str]]:
             first = found[0].title if several else found[0].evaluation.way.spelled()
             row[f"{name} against {first}"] = f"{interval} {change.verdict}"
         rows.append(row)
-    # The first way is compared with none: its row lacks the last column, which a table needs in each.
+    # The first way is compared with none, so its row lacks the last column, which a table needs in each row.
     return [dict.fromkeys(rows[-1], "") | row for row in rows]
 
 
@@ -115,7 +115,7 @@ def subject_of(
 ) -> EvaluationSubject:
     """Return the description of the questions that is saved with each row."""
     files = sorted(file for file in path.rglob("*") if file.is_file()) if path.is_dir() else [path]
-    # By content: a question that was changed makes other measures of the same name.
+    # By content, because changed questions lead to other measures with the same name.
     hashes = [hash_file(file) for file in (*files, *([qrels] if qrels else []))]
     return EvaluationSubject(kind, path.name, hash_bytes("".join(hashes).encode()), settings)
 
@@ -130,7 +130,7 @@ def made_questions(root: Path, at: str | None, kinds: Sequence[str], most: int) 
 
 
 def judged_questions(root: Path, at: str | None) -> list[Question]:
-    """Return the questions that people's judgements make in a snapshot; raise `QueryError` if there are none."""
+    """Return the questions from people's judgements in a snapshot; raise `QueryError` if there are none."""
     with open_store(root, at) as store:
         found = questions_of(store.judgements())
     if not found:
@@ -139,7 +139,7 @@ def judged_questions(root: Path, at: str | None) -> list[Question]:
 
 
 def judged_subject(questions: Sequence[Question], settings: Mapping[str, Any]) -> EvaluationSubject:
-    """Return the description of questions that judgements made."""
+    """Return the description of questions from judgements."""
     return EvaluationSubject("questions", "judged", hash_bytes(as_csv(questions).encode()), settings)
 
 
@@ -178,13 +178,13 @@ def row_of(
 ) -> EvaluationRow:
     """Return the row of a measure: the mean of its values by item."""
     mean, settings, state = interval(found), json.dumps(subject.settings or {}, sort_keys=True), state_of(snapshot)
-    # With the version: another release may search otherwise, and must not replace what this one measured.
+    # With the version: another release may search differently and must not replace these measures.
     parts = (version("docmill"), state, subject.kind, subject.hash, settings, measure)
     items = sorted(found) if values else []
     return EvaluationRow(
         evaluation_id=key_of("evaluation", *parts),
         created=datetime.now(UTC).isoformat("T", "seconds"),
-        # The number of a candidate is not its own yet: another snapshot may get it.
+        # The number of a candidate is not final: another snapshot may get it.
         snapshot=0 if of.startswith("candidate-") else snapshot.number,
         candidate=of if of.startswith("candidate-") else "",
         state=state,

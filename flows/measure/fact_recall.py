@@ -21,7 +21,7 @@ from docmill.tasks.model.client import ModelClient
 from docmill.tasks.model.prompt import Prompt
 
 Facts = dict[str, tuple[str, ...]]
-"""The facts of each question, by its id."""
+"""The facts of each question by its id."""
 
 TOPS = (3, 5, 10)
 """Numbers of chunks to read by default: fewer than the 5 hits of a search, as many, and twice as many."""
@@ -59,7 +59,7 @@ class JudgingTerms:
     window: int = 0
 
     def allow(self, prompt: Prompt) -> bool:
-        """Return whether a prompt fits the model's window."""
+        """Return whether a prompt fits into the model's window."""
         return not self.window or prompt.tokens <= self.window
 
 
@@ -74,7 +74,7 @@ class _Case:
 def facts_of(store: Store, questions: Sequence[Question], model_client: ModelClient) -> Facts:
     """Return the facts of each question's right answers, without questions that gave none."""
     passages = {question.id: _passages(store, question) for question in questions}
-    # By text: questions often share a passage, whose facts are asked for once.
+    # By text, so that the facts of a passage shared by several questions are requested once.
     prompts = {text: fact_prompt(text) for texts in passages.values() for text in texts}
     answers = model_client.ask(list(prompts.values()))
     found: Facts = {}
@@ -86,7 +86,7 @@ def facts_of(store: Store, questions: Sequence[Question], model_client: ModelCli
 
 
 def _facts_in(replies: Mapping[str, str]) -> tuple[str, ...]:
-    """Return the distinct facts in the model's replies, one reply a passage."""
+    """Return the distinct facts in the model's replies, one reply per passage."""
     stated = (read_facts(reply, facts_wanted(passage)) for passage, reply in replies.items())
     return tuple(dict.fromkeys(chain.from_iterable(stated)))
 
@@ -106,7 +106,7 @@ def judge(
     """Return, for each way and number of chunks, how many facts the chunks support."""
     found, cases = list[Judged](), list[_Case]()
     for way in terms.ways:
-        # Searched once for the largest number: the smaller ones read its beginning.
+        # Searched once with the largest number, whose first hits are those of the smaller ones.
         hits = {q.id: way.ask(store, q.text, max(terms.tops)) for q in questions if q.id in facts}
         for top in terms.tops:
             found.append(Judged(way, top))
@@ -117,7 +117,7 @@ def judge(
             answer = answers.get(case.prompt)
             _count(case, read_verdicts(answer.text if answer else "", len(case.facts)))
         else:
-            # A model with this window would have seen none of it.
+            # A model with this window could have read none of it.
             case.of.shares[case.question] = 0.0
             case.of.too_long += len(case.facts)
     return found
@@ -156,7 +156,7 @@ def read_kept(path: Path) -> Facts:
 
 
 def keep(path: Path, facts: Facts) -> None:
-    """Write the facts, so that another store can be judged by the same ones."""
+    """Write the facts, so that another store can be judged by the same facts."""
     write_whole(path, json.dumps(facts, ensure_ascii=False, indent=1).encode(), closed=True)
 
 

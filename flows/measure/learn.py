@@ -1,7 +1,7 @@
-"""Learn: let judgements change settings, one decision at a time, with its evidence and a way back.
+"""Learn: let judgements change settings, with a record of each decision that can be undone.
 
-`tune` tries settings on the judged queries: one half chooses, the other half decides. What it adopts is written into
-docmill.toml, and a run with a gate then has the last word. Each decision is a row of `learned`.
+`tune` tries settings on the judged queries: one half of them chooses, the other half decides. Adopted settings are
+written into docmill.toml, but are undone if the gate of the next run rejects them. Each decision is a row of `learned`.
 """
 
 import json
@@ -27,7 +27,7 @@ from docmill.tasks.evaluate.questions import Question
 
 @dataclass
 class Learning:
-    """What a night of learning decided; `why` says why nothing was tried, or which content types were not."""
+    """The decisions of a learning run; `why` says why nothing was tried, or which content types were not."""
 
     changes: list[LearnedChange] = field(default_factory=list)
     why: list[str] = field(default_factory=list)
@@ -48,8 +48,9 @@ def learn(
 ) -> Learning:
     """Try settings on the judged queries of a store, and write those that win into a docmill.toml.
 
-    The same judgements decide once: asked every night, chance would adopt something sooner or later. What a person has
-    taken back is not tried again. If the gate holds the new snapshot back, the change is taken back.
+    The same judgements are used only once: if they were used every night, something would be adopted by chance sooner
+    or later. Changes that a user has undone are not tried again. If the gate holds back the new snapshot, the change is
+    undone.
     """
     folder = open_folder(settings.store).existing()
     before = learned_settings.read(folder.root)
@@ -74,9 +75,9 @@ def learn(
 
 
 def take_back(settings: Settings, file: Path, change_id: str) -> LearnedChange:
-    """Restore the setting that a change replaced, and note that a person took it back.
+    """Restore the setting that a change replaced, and note that a user did this.
 
-    Raises `QueryError` if there is no such change in force, or if the file has another value by now.
+    Raises `QueryError` if there is no such change in force, or if the file has another value now.
     """
     folder = open_folder(settings.store).existing()
     named = [one for one in learned_settings.read(folder.root) if change_id and one.change_id.startswith(change_id)]
@@ -124,7 +125,7 @@ def _held(one: LearnedChange) -> LearnedChange:
 
 
 def _is_held_back(settings: Settings, file: Path, sources: Sequence[str]) -> bool:
-    """Ingest with the settings of the file as it is now; return whether the gate holds the snapshot back."""
+    """Ingest with the current settings of the file; return whether the gate holds back the snapshot."""
     now = load({("store",): str(settings.store)}, file)
     changed = settings.model_copy(update={"search": now.search, "routes": now.routes})
     with LocalEngine() as engine:

@@ -15,9 +15,9 @@ _UNITS: Mapping[MadeBy, str] = {"judges": "judged questions", "docmill": "made q
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """One trial: its content type ("" for all), what was tried, the mean, and the change against the settings in use.
+    """A trial: its content type ("" for all), what was tried, the mean, and the change against the settings in use.
 
-    `change` is None for the settings in use themselves, `mean` is None if the budget ran out; `embedded` counts new
+    `change` is None for the settings in use themselves, and `mean` is None if the budget ran out. `embedded` counts new
     texts.
     """
 
@@ -31,11 +31,11 @@ class Trial:
 
 @dataclass(frozen=True, slots=True)
 class TuneDecision:
-    """Whether a setting that half of the judged questions chose is adopted, which the other half decides.
+    """The decision about a setting: one half of the judged questions chose it, the other half accepts or rejects it.
 
-    `change` is that over the half that decides, of `questions`. It must be a gain beyond chance, and no content type
-    may lose beyond chance. `wanted` is about how many more judged questions would tell a gain from chance; None if
-    there is none, or if it is told.
+    `change` is the change over the deciding half, of `questions` in number. To be adopted, it must be a significant
+    gain, without a significant loss for any content type. `wanted` is about how many more judged questions would make a
+    gain significant; None if there is no gain, or if it is significant.
     """
 
     content_type: str
@@ -60,9 +60,9 @@ class TuneDecision:
 
 @dataclass(frozen=True, slots=True)
 class SkippedTrial:
-    """What was not tried, and why: its content type ("" for all), its name, and the questions of whoever made them.
+    """A skipped trial: its content type ("" for all), its name, and the number of questions with their origin.
 
-    Fewer than `needed` questions say that there were too few. An `error` says that the settings do not allow it.
+    Fewer than `needed` questions are too few. An `error` says that the settings do not allow the trial.
     """
 
     content_type: str
@@ -74,7 +74,7 @@ class SkippedTrial:
     error: str = ""
 
     def __str__(self) -> str:
-        """Return it as a line for a person."""
+        """Return a line for the user."""
         if self.error:
             return f"{self.content_type}, {self.what}: {self.error}"
         asked = counted(self.questions, _UNITS[self.made_by])
@@ -86,10 +86,10 @@ class SkippedTrial:
 
 @dataclass
 class Tuning:
-    """The trials, and the winning settings, which the trials' store holds at `snapshot`.
+    """The trials and the winning settings, with which the trials' store is ingested at `snapshot`.
 
-    `made` is true if questions were generated; `judged` is how many questions people have judged, and `decisions` are
-    those that half of them made about what the other half chose.
+    `made` is true if questions were generated. `judged` is the number of questions that people have judged, and
+    `decisions` are those of the deciding half.
     """
 
     settings: Settings
@@ -109,8 +109,8 @@ class Tuning:
 def held_back(by_type: Mapping[str, Sequence[str]]) -> frozenset[str]:
     """Return the half of the questions that decides, from the ids of each content type; the other half chooses.
 
-    Of each type and of all together, one more may choose than decide. Content alone decides: the later half in the
-    order of a hash is held back. One more question moves at most two others to the other half.
+    For each type and for all together, one more question may choose than decide. The halves depend only on content: the
+    later half in the order of a hash is held back. An added question moves at most two others to the other half.
     """
     middles: list[str] = []
     held: list[str] = []

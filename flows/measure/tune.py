@@ -61,9 +61,9 @@ class TuneOptions:
     """What to try, and how much it may cost.
 
     `budget` is the maximum number of texts to embed. `characters` is how much of the ranking is read: longer chunks
-    match more often, but fewer of them fit. A content type with fewer questions than `least` is left alone. `questions`
-    is how many to generate if none are given, of the kinds `made_from`; by default, of words of people first. With
-    `judged_only`, none are generated. `refused` pairs content types with what is not adopted for them.
+    match more often, but fewer of them fit. Content types with fewer questions than `least` are not tuned. `questions`
+    is how many to generate if none are given, of the kinds `made_from`; by default, those in people's words first. With
+    `judged_only`, none are generated. `refused` pairs content types with settings not to adopt for them.
     """
 
     budget: int = 20_000
@@ -94,7 +94,7 @@ class TuneOptions:
 
 @dataclass
 class _Bench:
-    """The trials' store, and what the trials share."""
+    """The trials' store and shared state."""
 
     root: Path
     sources: Sequence[str]
@@ -124,7 +124,7 @@ class _Bench:
         return open_store(self.root, self.known[key])
 
     def newest(self) -> Store:
-        """Return the store of the trials as the last one left it."""
+        """Return the trials' store as the last trial left it."""
         return open_store(self.root)
 
     def ask(self, store: Store, questions: Sequence[Question], way: SearchMethod) -> dict[str, float]:
@@ -143,8 +143,8 @@ def tune(
 ) -> Tuning:
     """Try `options` on the documents of `sources`.
 
-    Without questions, ask those that people have judged. For content types with too few of these, generate some from
-    the documents; `options.made_from` has all of them generated.
+    Without given questions, those that people have judged are used. For content types with too few of these, some are
+    generated from the documents. With `options.made_from`, all are generated.
 
     Raises `QueryError` if no question can be generated, or if embedding the documents with the settings in use exceeds
     the budget.
@@ -174,7 +174,7 @@ def tune(
 
 
 def hand_over(tuning: Tuning) -> int:
-    """Put the vectors of the winning settings where the user's next ingest finds them; return their number."""
+    """Save the vectors of the winning settings for the user's next ingest; return their number."""
     root = tuning.settings.store
     store, trials = open_folder(root), open_folder(root / FOLDER)
     with store.lock(tuning.settings.wait_s):
@@ -208,12 +208,12 @@ def _copy(store: Path, root: Path, wait_s: float) -> None:
         if (store / REPLIES).is_dir():
             kept = shutil.ignore_patterns("*.jsonl")  # the journals of running ingests
             shutil.copytree(store / REPLIES, draft / REPLIES, copy_function=os.link, ignore=kept)
-    remove(root)  # without snapshots, it is what a process has left that was killed while it removed the folder
+    remove(root)  # without snapshots, it was left by a process killed while removing the folder
     draft.rename(root)
 
 
 def _others(bench: _Bench, store: Store, questions: Sequence[Question]) -> dict[str, list[Question]]:
-    """Return the given questions, or made ones, of the content types that judged ones have not tuned."""
+    """Return given or generated questions of the content types that were not tuned with judged ones."""
     tuning, options = bench.tuning, bench.options
     done = {trial.content_type for trial in tuning.trials}
     asked = list(questions) or proxies(read_sources(store), options.questions, options.made_from)
@@ -233,7 +233,7 @@ def judged_questions(store: Path) -> list[Question]:
 
 
 def _tune_types(bench: _Bench, by_type: Mapping[str, Sequence[Question]], held: Collection[str] | None) -> None:
-    """Tune each content type that has enough questions, and note the others; `held` is None if nobody judged."""
+    """Tune each content type with enough questions, and note the others; `held` is None without judgements."""
     least, made_by = bench.options.least, _made_by(bench.tuning, held)
     for kind, own in by_type.items():
         if not kind:
@@ -258,7 +258,7 @@ def _by_type(store: Store, questions: Sequence[Question]) -> dict[str, list[Ques
 
 
 def _tune_type(bench: _Bench, kind: str, questions: Sequence[Question], held: Collection[str] | None) -> None:
-    """Try strategies for a content type, then sizes of the best, then contexts of the best, and adopt improvements."""
+    """Try strategies for a content type, then sizes and contexts of the best one, and adopt improvements."""
     tuning, options = bench.tuning, bench.options
     own = default_routes().by_type[kind].strategy
     rule = _rule_of(tuning.settings, kind, own)
@@ -284,7 +284,7 @@ def _tune_type(bench: _Bench, kind: str, questions: Sequence[Question], held: Co
 
 
 def _rule_of(settings: Settings, kind: str, own: str) -> RouteRule:
-    """Return the last rule for a content type, which is in force, else a rule for its default strategy."""
+    """Return the last rule for a content type, which applies, else a rule with its default strategy."""
     rules = (rule for rule in reversed(settings.routes) if rule.type == kind)
     return next(rules, RouteRule(type=kind, strategy=own))
 
@@ -299,7 +299,7 @@ class _RouteTrials:
     tried: dict[str, tuple[float, RouteRule]] = field(default_factory=dict)
 
     def run(self, what: str, strategy: str, options: dict[str, Any], context: str) -> None:
-        """Try a route; skip one that the settings do not allow, such as a size below the configured overlap."""
+        """Try a route. One that the settings do not allow, such as a size below the configured overlap, is skipped."""
         route = RouteRule(type=self.kind, strategy=strategy, options=options, contextualizer=context)
         changed = self.tuning.settings.model_copy(update={"routes": (*self.tuning.settings.routes, route)})
         try:
@@ -317,8 +317,8 @@ class _RouteTrials:
 def _tune_weight(bench: _Bench, questions: Sequence[Question], held: Collection[str] | None) -> None:
     """Try weights by given questions, or by those made ones whose place is hidden, such as texts of links.
 
-    Other made questions are in their answers word for word. Keywords find them so surely that a weight tuned by them
-    lost 5 points to people's questions (`cacm`, tests/bench/LOG.md).
+    Other generated questions occur in their answers word for word. Keywords find them so easily that a weight tuned
+    with them lost 5 points on people's questions (`cacm`, tests/bench/LOG.md).
     """
     tuning = bench.tuning
     made_by, least = _made_by(tuning, held), bench.options.least
@@ -338,16 +338,16 @@ def _tune_weight(bench: _Bench, questions: Sequence[Question], held: Collection[
 
 
 def _unasked(settings: Settings) -> Settings:
-    """Return the settings with all calls to a language model in search switched off."""
+    """Return the settings without calls to a language model in searches."""
     if settings.search.expand != "model":
         return settings
     return settings.model_copy(update={"search": settings.search.model_copy(update={"expand": ""})})
 
 
 class _Race:
-    """Trials that compete: each is compared to the settings in use, and the best significant improvement wins.
+    """Competing trials: each is compared to the settings in use, and the best significant improvement wins.
 
-    By judged questions, one half chooses the best, and the other half alone decides whether it wins: of many trials,
+    With judged questions, one half chooses the best, and only the other half decides whether it wins: of many trials,
     some look better by chance on the questions that choose.
     """
 
@@ -388,7 +388,7 @@ class _Race:
         return max(better, key=lambda one: one.mean_without(set())).settings if better else None
 
     def _decided(self, best: "_Tried") -> Settings | None:
-        """Return the settings that the first half chose, if the other half finds them better and no type loses."""
+        """Return the settings chosen by the first half if they are better on the other half and no type loses."""
         held = {key: value for key, value in best.values.items() if key in self._held}
         if not held:
             return None

@@ -1,4 +1,4 @@
-"""Tuned settings: write the result of a tuning as TOML, or merge it into a docmill.toml and keep the comments."""
+"""Tuned settings: write the result of a tuning as TOML, or merge it into a docmill.toml without losing comments."""
 
 import json
 import re
@@ -41,7 +41,7 @@ def chosen(tuning: "Tuning") -> dict[tuple[str, str], Any]:
 
 
 def fragment(tuning: "Tuning", content_type: str) -> str:
-    """Return the winning setting of a content type as TOML, or the one of all types for ""."""
+    """Return the winning setting of a content type, or for "" of all types, as TOML."""
     if not content_type:
         return "".join(_scalars(tuning))
     rules = [rule for rule in tuning.routes if rule.type == content_type]
@@ -59,9 +59,9 @@ def values_before(text: str, after: str) -> str:
 
 
 def reverted(text: str, before: str, after: str) -> str:
-    """Return a docmill.toml in which `before` is again in the place of `after`, which is what it has now.
+    """Return a docmill.toml with `before` in place of `after`.
 
-    Raises `QueryError` if it has something else.
+    Raises `QueryError` if it does not contain `after`.
     """
     (section, value), *_ = tomllib.loads(after).items()
     if section == "routes":
@@ -77,7 +77,7 @@ def reverted(text: str, before: str, after: str) -> str:
 
 
 def _own_block(text: str, kind: str) -> str:
-    """Return the route of a content type that an earlier tuning has written."""
+    """Return the route of a content type written by an earlier tuning."""
     part = _PART.search(text)
     blocks = re.split(r"(?=^\[\[routes\]\])", part[0] if part else "", flags=re.MULTILINE)
     found = (block.replace(END, "").strip() for block in blocks if block.startswith("[[routes]]"))
@@ -97,11 +97,10 @@ def _with_block(text: str, before: str, after: str, kind: str) -> str:
 def merged(text: str, tuning: "Tuning") -> str:
     """Return a docmill.toml with the result merged in and everything else unchanged.
 
-    A single key is set on the line where it is or would be. Routes are appended in a part that the next tuning
-    replaces, where they override earlier ones of the same type. Raises `ConfigError` if the result does not fit in this
-    way.
+    A single key is set on its line, or where it would be. Routes are appended in a part that the next tuning replaces,
+    where they override earlier ones of the same type. Raises `ConfigError` if the result cannot be merged in this way.
     """
-    # To see at the end that the edited text says the same but for the result.
+    # To check at the end that the edited text differs only by the result.
     before = tomllib.loads(text)
     for (section, key), value in chosen(tuning).items():
         text = _set(text, section, key, json.dumps(value))
@@ -116,7 +115,7 @@ def merged(text: str, tuning: "Tuning") -> str:
 
 
 def _others(earlier: str, tuning: "Tuning") -> str:
-    """Return the routes written by an earlier tuning for content types that this one leaves alone."""
+    """Return the routes written by an earlier tuning for content types that this one does not change."""
     types = {rule.type for rule in tuning.routes}
     blocks = re.split(r"(?=^\[\[routes\]\])", earlier, flags=re.MULTILINE)
     return "\n".join(block.strip() + "\n" for block in blocks if block.strip() and not _is_of(block, types))
@@ -134,7 +133,7 @@ def _set(text: str, section: str, key: str, value: str) -> str:
     after = re.search(r"^\[", text[head.end() :], re.MULTILINE)
     end = head.end() + after.start() if after else len(text)
     body = text[head.end() : end]
-    # The key itself first; `docmill init` writes each default as a comment, whose place it then takes.
+    # The key itself first, else the comment with its default that `docmill init` writes, which it replaces.
     for pattern in (rf"^{key}[ \t]*=[^\n#]*?(?=[ \t]*(#|$))", rf"^#{key}[ \t]*=[^\n]*$"):
         found = re.search(pattern, body, re.MULTILINE)
         if found:
@@ -143,7 +142,7 @@ def _set(text: str, section: str, key: str, value: str) -> str:
 
 
 def _check(before: dict[str, Any], text: str, tuning: "Tuning") -> None:
-    """Check that the text holds the result and that all else is as before."""
+    """Check that the text contains the result and is otherwise unchanged."""
     try:
         after = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
