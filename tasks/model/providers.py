@@ -11,6 +11,7 @@ from typing import Any
 from docmill.storage.errors import ConfigError
 from docmill.storage.process.client_errors import RETRIES, explained
 from docmill.storage.process.extras import extra
+from docmill.storage.search.encode.api.api_address import OPENAI_URL
 from docmill.tasks.model.circuit_breaker import Breaker
 from docmill.tasks.model.completion import Model, ModelOptions, Reply, SentPicture, Usage
 
@@ -23,13 +24,14 @@ class Chat:
     def __init__(self, options: ModelOptions) -> None:
         with extra("openai", "[model] provider openai"):
             import openai
-        key = os.environ.get(OPENAI_KEY) or ("none" if options.base_url else "")
+        self._url = options.base_url or os.environ.get(OPENAI_URL, "")
+        key = os.environ.get(OPENAI_KEY) or ("none" if self._url else "")
         if not key:
             raise ConfigError(f"[model] provider openai needs a key in the environment variable {OPENAI_KEY}")
         self._errors = openai
         self._options = options
         self._client = openai.OpenAI(
-            api_key=key, base_url=options.base_url or None, timeout=options.timeout_s, max_retries=RETRIES
+            api_key=key, base_url=self._url or None, timeout=options.timeout_s, max_retries=RETRIES
         )
 
     def complete(self, parts: Sequence[str], max_tokens: int, picture: SentPicture | None = None) -> Reply:
@@ -37,7 +39,7 @@ class Chat:
         text = "\n\n".join(parts)
         content: Any = text if picture is None else [_as_url(picture), {"type": "text", "text": text}]
         most = max_tokens + self._options.thinking_tokens
-        limit = {"max_tokens" if self._options.base_url else "max_completion_tokens": most}
+        limit = {"max_tokens" if self._url else "max_completion_tokens": most}
         with explained(self._errors, self._errors.OpenAIError, OPENAI_KEY):
             answer = self._client.chat.completions.create(
                 model=self._options.model,

@@ -7,6 +7,7 @@ import pytest
 
 from docmill.storage.errors import ConfigError, Terminal, Transient
 from docmill.storage.process.client_errors import RETRIES
+from docmill.storage.search.encode.api.api_address import OTHER_LIMIT, parse_address
 from docmill.tasks.model.circuit_breaker import FAILURES, PAUSE_S, Breaker
 from docmill.tasks.model.completion import PROVIDERS, Model, ModelOptions, Reply, Usage
 from docmill.tasks.model.providers import load_model
@@ -122,6 +123,19 @@ def test_without_its_client_the_extra_is_named(provider: str, monkeypatch: pytes
 def test_a_server_of_ones_own_needs_no_key(server: ModelServer, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("OPENAI_API_KEY")
     assert model(server, "openai").complete(["one", "two"], 9).text == "two"
+    monkeypatch.setenv("OPENAI_BASE_URL", f"{server.url}/v1")
+    assert load_model(ModelOptions("openai", "loopback")).complete(["one", "two"], 9).text == "two"
+
+
+def test_a_server_that_the_variable_of_the_client_names_is_told_and_is_another_one(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
+    own = parse_address("openai:loopback")
+    before = own.server, own.limit, own.cached_as
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://localhost:1/v1")
+    assert (own.server, own.limit) == ("http://localhost:1/v1", OTHER_LIMIT)
+    assert not {own.server, own.limit, own.cached_as} & {*before}
 
 
 def test_wrong_options_say_what_would_be_right() -> None:

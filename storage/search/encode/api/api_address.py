@@ -20,6 +20,7 @@ OWN, LITELLM = "openai:", "litellm:"
 OWN_LIMIT, OTHER_LIMIT = 8191, 512
 """The default token limits: that of OpenAI's embedding models, and the lowest of common models elsewhere."""
 OPENAI = "https://api.openai.com/v1"  # only for messages: the client itself knows its server
+OPENAI_URL = "OPENAI_BASE_URL"  # the variable from which the official client takes its server
 _SERVER, _MODEL = "DOCMILL_EMBEDDING__BASE_URL", "DOCMILL_EMBEDDING__MODEL"
 _PLAIN = ":/ ,"
 _TYPES = {
@@ -68,14 +69,19 @@ class ApiAddress:
         return self.model.partition("/")[0]
 
     @property
+    def asked(self) -> str:
+        """Return the URL of the server that is asked: `base_url`, or that of the environment; "" is the provider's."""
+        return self.base_url or (os.environ.get(OPENAI_URL, "") if self.client == OWN else "")
+
+    @property
     def server(self) -> str:
         """Return how messages call the server."""
-        return self.base_url or ("OpenAI's server" if self.client == OWN else f"the server of {self.provider}")
+        return self.asked or ("OpenAI's server" if self.client == OWN else f"the server of {self.provider}")
 
     @property
     def limit(self) -> int:
         """Return the largest number of tokens of a text, including prefixes."""
-        return self.token_limit or (OWN_LIMIT if self.client == OWN and not self.base_url else OTHER_LIMIT)
+        return self.token_limit or (OWN_LIMIT if self.client == OWN and not self.asked else OTHER_LIMIT)
 
     @property
     def types(self) -> tuple[str, str]:
@@ -93,7 +99,7 @@ class ApiAddress:
     @property
     def cached_as(self) -> str:
         """Return the cache key of the model: two servers may have different models of the same name."""
-        return key_of("kept", self.identity, self.base_url)
+        return key_of("kept", self.identity, self.asked)
 
     def _set(self) -> dict[str, Any]:
         return {name: value for name, kept in _options().items() if (value := getattr(self, name)) != kept}

@@ -115,12 +115,12 @@ class _OpenAIClient:
     def __init__(self, address: ApiAddress) -> None:
         with extra("openai", f"[embedding] model {address.name}"):
             import openai
-        key = os.environ.get(KEY) or ("none" if address.base_url else "")
+        key = os.environ.get(KEY) or ("none" if address.asked else "")
         if not key:
             raise ConfigError(f"[embedding] model {address.name} needs a key in the environment variable {KEY}")
         self._address = address
         self._client = openai.OpenAI(
-            api_key=key, base_url=address.base_url or None, timeout=address.timeout_s, max_retries=RETRIES
+            api_key=key, base_url=address.asked or None, timeout=address.timeout_s, max_retries=RETRIES
         )
 
     def ask(self, texts: Sequence[str], input_type: str) -> tuple[list[list[float]], int]:
