@@ -109,7 +109,7 @@ def _gaps_of_rows(lines: list[TextLine], layer: TextLayer) -> tuple[list[_RowGap
 
 def _loose(line: TextLine, layer: TextLayer) -> list[Gap]:
     """Return the gaps of a line that are far wider than its usual one: no spaces between words."""
-    gaps = _gaps_of(line, layer) if " " in line.text else []
+    gaps = layer.gaps(line) if " " in line.text else []
     least = max(_LOOSE * line.size, _LOOSE_TIMES * median(map(_width, gaps)) if gaps else 0.0)
     return [gap for gap in gaps if _width(gap) > least]
 
@@ -143,7 +143,7 @@ def _cuts(line: TextLine, near: list[_RowGap], beside: bool, figures: bool, laye
 
     A line that stands `beside` none is a row only if its cells begin, or end, where those above and below do.
     """
-    gaps = _gaps_of(line, layer)
+    gaps = layer.gaps(line)
     least = _GAP * line.size
     wide, strips = [gap for gap in gaps if _width(gap) > least], _strips(near, least)
     cut = {*_exact(line, gaps, wide, strips)}
@@ -157,7 +157,7 @@ def _cuts(line: TextLine, near: list[_RowGap], beside: bool, figures: bool, laye
 def _of_header(line: TextLine, rows: list[_RowGap], layer: TextLayer) -> set[Gap]:
     """Return the gaps of a line above rows that has one, and somewhere a loose one, in all strips that it crosses."""
     crossed = _crossed(line, rows)
-    gaps = _gaps_of(line, layer) if len(crossed) >= _LEAST_STRIPS else []
+    gaps = layer.gaps(line) if len(crossed) >= _LEAST_STRIPS else []
     if len(gaps) < _LEAST_STRIPS:
         return set()
     tightest = min(map(_width, gaps))
@@ -196,11 +196,6 @@ def _exact(line: TextLine, gaps: list[Gap], wide: list[Gap], strips: list[_Strip
         off = (_SAME_EDGE, _SAME_EDGE) if gap in wide else (0.0, _EXACT)
         if any(strip.sides_alike(line.middle, gap, *off) > 1 for strip in around):
             yield gap
-
-
-def _gaps_of(line: TextLine, layer: TextLayer) -> list[Gap]:
-    """Return the gaps between a line's words; those that are read from the right have none."""
-    return [gap for gap in layer.gaps(line) if _width(gap) > 0]
 
 
 def _strips(gaps: list[_RowGap], least: float) -> list[_Strip]:

@@ -57,7 +57,7 @@ def plots(lines: Sequence[TextLine], rules: PageRules, size: tuple[float, float]
         labels = _labels(free, box, most)
         if len(labels) >= _LEAST_LABELS:
             found.append(Plot(around_all([box, *(line.box for line in labels)]), labels))
-            free = [line for line in free if line not in labels]
+            free = _without(free, labels)
     return found if free else []
 
 
@@ -163,7 +163,13 @@ def without_plots(lines: list[TextLine], rules: PageRules, found: Sequence[Plot]
     level, edges = _level_outside(rules.level, boxes), _level_outside(rules.edges, boxes)
     upright = [rule for rule in rules.upright if not _is_drawn((rule[0], (rule[1] + rule[2]) / 2), boxes)]
     labels = [line for plot in found for line in plot.labels]
-    return [line for line in lines if line not in labels], PageRules(level, upright, rules.dots, edges)
+    return _without(lines, labels), PageRules(level, upright, rules.dots, edges)
+
+
+def _without(lines: list[TextLine], labels: Sequence[TextLine]) -> list[TextLine]:
+    """Return lines without some of them."""
+    gone = {*map(id, labels)}  # to compare lines by what they hold is slow
+    return [line for line in lines if id(line) not in gone]
 
 
 def _level_outside(rules: Sequence[Rule], boxes: Sequence[Box]) -> list[Rule]:

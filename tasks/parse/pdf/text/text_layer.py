@@ -99,6 +99,7 @@ class TextLayer:
         self._scaled: dict[tuple[int | None, float, int], float] = {}
         self._settings: dict[int | None, Setting] = {}
         self._words_of: dict[Span, Words] = {}
+        self._gaps: dict[Span, list[Gap]] = {}
         self._origin = (ctypes.c_double * 2)()  # where pdfium writes a place
         self._origin_at = ctypes.byref(self._origin), ctypes.byref(self._origin, ctypes.sizeof(ctypes.c_double))
         self._matrix = (ctypes.c_float * _MATRIX)()  # and the matrix of a character
@@ -345,9 +346,13 @@ class TextLayer:
         self._words([line for line in lines if line.first != NOWHERE and " " in line.text])
 
     def gaps(self, line: TextLine) -> list[Gap]:
-        """Return the gaps between a line's words."""
-        words = self._words([line])[0] if line.first != NOWHERE else ()
-        return [(before[2], after[0]) for (_, before), (_, after) in pairwise(words)]
+        """Return the gaps between a line's words; those that are read from the right have none."""
+        place = (line.first, line.last)
+        if place not in self._gaps:  # asked of most lines two or three times
+            words = self._words([line])[0] if line.first != NOWHERE else ()
+            pairs = [(before[2], after[0]) for (_, before), (_, after) in pairwise(words)]
+            self._gaps[place] = [gap for gap in pairs if gap[0] < gap[1]]
+        return self._gaps[place]
 
     def placed_in(self, line: TextLine, cell: Callable[[float], int]) -> list[tuple[int, str]]:
         """Return the cells that a line stands in, from the left, each with its part of the text.
