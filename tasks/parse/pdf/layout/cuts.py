@@ -132,10 +132,11 @@ def _crossing(line: TextLine, gaps: list[_RowGap]) -> list[_RowGap]:
     """Return the gaps of rows near a line that are over or under its words."""
     if " " not in line.text:
         return []
+    (left, _, right, _), middle = line.box, line.middle
     reach = _NEAR_ROWS * max(line.height, line.size)
-    first, last = bisect_left(gaps, (line.middle - reach,)), bisect_left(gaps, (line.middle + reach,))
+    first, last = bisect_left(gaps, (middle - reach,)), bisect_left(gaps, (middle + reach,))
     near = gaps[first : min(last, first + _MOST_NEAR)]
-    return [gap for gap in near if gap[1] < line.right and gap[2] > line.left and gap[0] != line.middle]
+    return [gap for gap in near if gap[1] < right and gap[2] > left and gap[0] != middle]
 
 
 def _cuts(line: TextLine, near: list[_RowGap], beside: bool, figures: bool, layer: TextLayer) -> list[float]:

@@ -103,7 +103,7 @@ def is_value(text: str) -> bool:
     if text[:1].isalpha() and text[-1:].isalpha() and len(text) > 1:  # as most words, and no figure with its unit
         return False
     letters = sum(map(str.isalpha, text))
-    return letters <= 1 or 2 * letters < sum(map(str.isdigit, text))
+    return letters <= 1 or (2 * letters < len(text) - letters and 2 * letters < sum(map(str.isdigit, text)))
 
 
 def in_cells(row: list[Item]) -> Row:
