@@ -57,6 +57,8 @@ def test_a_drawing_with_a_caption_is_a_figure_beside_it() -> None:
     assert image.getpixel((2 * 22, image.height - 60)) == (51, 128, 128), "a bar"
     texts = [parsed.text[one.start_char : one.end_char] for one in parsed.elements]
     assert texts.index(CAPTION) - [one.kind for one in parsed.elements].index("figure") == 1
+    assert "M; J; J; A" in texts[texts.index(CAPTION) - 1], "its labels are its words"
+    assert not {*"MJA"} & {*texts}
     assert read(page()).pictures == parsed.pictures
 
 
@@ -98,6 +100,31 @@ def test_a_box_around_a_text_is_no_drawing() -> None:
     pdf.lines(70, 700, [PROSE[:90]] * 9)
     pdf.lines(60, 525, [CAPTION])
     assert read(pdf).pictures == ()
+
+
+@pytest.mark.parametrize("caption", [CAPTION, "Bars by month"])
+def test_one_line_with_axes_is_a_figure_where_a_caption_names_it(caption: str) -> None:
+    pdf = page(caption, bars=False)
+    pdf.rule(100, 560, 170)
+    pdf.pages[-1].append("100 560 m 100 660 l S 110 570 m 150 640 l 240 600 l S")
+    assert len(read(pdf).pictures) == (caption == CAPTION)
+
+
+def test_a_table_that_is_called_a_figure_is_a_table() -> None:
+    pdf = page(bars=False)
+    pdf.table(60, 640, [120, 120], [["Month", "Depth"], ["May", "4"], ["June", "5"], ["July", "7"], ["August", "9"]])
+    parsed = read(pdf)
+    assert parsed.pictures == ()
+    assert any(one.kind == "table" for one in parsed.elements)
+
+
+def test_an_image_in_a_frame_that_a_caption_names_is_the_figure() -> None:
+    data = writers.pdf(writers.drawn(1, 400, 300, "JPEG"))
+    text = b"BT /F 10 Tf 40 270 Td (Soundings were taken in the fog.) Tj ET"
+    frame = b"55 335 m 265 335 l 265 495 l 55 495 l h S 55 340 m 60 345 l S".ljust(len(text))
+    assert text in data
+    parsed = parse(data.replace(text, frame), FileType("pdf"), ParseOptions())
+    assert [one.media_type for one in parsed.pictures] == ["image/jpeg"]
 
 
 def test_two_drawings_have_each_their_own_caption() -> None:

@@ -106,9 +106,6 @@ def _level(look: Look, of_look: dict[Look, int], ranks: dict[Look, int], nested:
 
 
 _FIRST_PAGES = 2  # the cover, and the page that the text begins on
-_BRAND_WORDS, _TITLE_WORDS = 2, range(3, 15)  # of a maker's name at most, and of a title that is read instead of one
-_NEAR = 3  # headings after a maker's name, one of which may be the title
-_BRAND_RATIO = 1.5  # how much larger than the title a maker's name is set
 _BELOW_BYLINE = re.compile(
     r"abstract|summary|contents|table of contents|zusammenfassung|inhalt(?:sverzeichnis)?|résumé|sommaire|resumen"
     r"|índice|riassunto|indice|samenvatting|sammanfattning",
@@ -121,17 +118,14 @@ _LEAST_LETTERS = 6  # of a title that is looked for within a heading, or the rev
 
 
 def mark_title(runs: list[HeadingRun], stated: str) -> str:
-    """Return the title of a document, "" if none can be told; what is only a name above it is kept no longer.
+    """Return the title of a document, "" if none can be told; its authors and its date are kept as headings no longer.
 
-    The title that the file states holds; without one it is the largest of the first headings that is no maker's name.
+    The title that the file states holds; without one it is the largest of the first headings.
     """
     first = _front(runs)
     if not first:
         return stated
-    largest = max(first, key=lambda run: run.look.size)
-    title = _agreed(first, stated) or (largest if squeeze(stated) else _below_brand(largest, first, runs))
-    if title is not largest and _is_brand(largest, title):
-        largest.kept = False
+    title = _agreed(first, stated) or max(first, key=lambda run: run.look.size)
     for run in _byline(title, runs):
         run.kept = False
     return stated or title.text
@@ -188,27 +182,6 @@ def _agrees(stated: str, text: str) -> bool:
     """Return whether a stated title and a heading say the same, or one says all of the other."""
     one, other = sorted((squeeze(stated), squeeze(text)), key=len)
     return len(one) >= _LEAST_LETTERS and one in other
-
-
-def _below_brand(brand: HeadingRun, first: list[HeadingRun], runs: list[HeadingRun]) -> HeadingRun:
-    """Return the heading below a maker's name that is set as no other one, if there is one; else the name."""
-    if len(brand.text.split()) > _BRAND_WORDS:
-        return brand
-    place = first.index(brand) + 1
-    for run in first[place : place + _NEAR]:
-        worded = not depth(run.text) and len(run.text.split()) in _TITLE_WORDS
-        if worded and _is_single(run, runs) and run.look.size * _BRAND_RATIO <= brand.look.size:
-            return run
-    return brand
-
-
-def _is_single(run: HeadingRun, runs: list[HeadingRun]) -> bool:
-    """Return whether no other heading is set as this one."""
-    return sum(one.kept and one.look == run.look for one in runs) == 1
-
-
-def _is_brand(brand: HeadingRun, title: HeadingRun) -> bool:
-    return len(brand.text.split()) <= _BRAND_WORDS and brand.look.size > title.look.size
 
 
 Pages = list[list[TextLine]]

@@ -9,7 +9,7 @@ from docmill.tasks.parse.canvas import Box
 from docmill.tasks.parse.passes.run_in_headings import is_lead
 from docmill.tasks.parse.pdf.layout.cuts import cut_as_neighbours
 from docmill.tasks.parse.pdf.layout.grid import may_hold_table, ruled_tables
-from docmill.tasks.parse.pdf.layout.plots import Plot, plots, without_plots
+from docmill.tasks.parse.pdf.layout.plots import Plot, is_named, plots, without_plots
 from docmill.tasks.parse.pdf.layout.rows import Item
 from docmill.tasks.parse.pdf.layout.text_columns import join_scripts
 from docmill.tasks.parse.pdf.list_marks import may_hold_bullets, with_bullets, with_marks
@@ -131,8 +131,9 @@ def _read(page: OpenPage, text_page: int, number: int, document: int, form: int 
 def _lay_out(sheet: PageContent, lines: list[TextLine], layer: TextLayer, page: OpenPage, place: Place) -> None:
     """Give a page its lines, those between rules as tables, its plots, and the level rules of other tables."""
     tables = may_hold_table(lines)
+    drawn = tables or any(map(is_named, lines))
     # Rules decide nothing on a page of plain text, and to find them is to look at every object that it draws.
-    rules = page_rules(page, place, not tables) if tables or may_hold_bullets(lines) else PageRules()
+    rules = page_rules(page, place, not drawn) if drawn or may_hold_bullets(lines) else PageRules()
     if is_upright(place) and not sheet.turn:
         sheet.plots = plots(lines, rules, (sheet.width, sheet.height))
         lines, rules = without_plots(lines, rules, sheet.plots)

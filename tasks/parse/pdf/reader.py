@@ -13,7 +13,7 @@ from docmill.tasks.parse.canvas import Canvas
 from docmill.tasks.parse.formats import ParseOptions
 from docmill.tasks.parse.office.open_xml import check_container
 from docmill.tasks.parse.pdf.draw import draw
-from docmill.tasks.parse.pdf.figures import PlacedPicture, placed_pictures, with_drawings, with_pictures
+from docmill.tasks.parse.pdf.figures import PlacedPicture, placed_pictures, with_pictures
 from docmill.tasks.parse.pdf.ocr_engines import ADVICE
 from docmill.tasks.parse.pdf.page_content import PageContent, read_sheet
 from docmill.tasks.parse.pdf.pdf_file import metadata, open_pdf, opened_page, outline
@@ -45,7 +45,7 @@ def parse_pdf(data: bytes, options: ParseOptions) -> Parsed:
             raise _no_text(sheets, options.ocr)
         canvas, title = draw(sheets, outline(document), facts.pop("title", ""))
         canvas.album = album
-        canvas.blocks = with_drawings(document, with_pictures(canvas.blocks, shown), album)
+        canvas.blocks = with_pictures(canvas.blocks, shown)
     finally:
         document.close()
     return canvas.parsed(title, facts | _gaps(sheets) | certainty(sheets) | _furniture(canvas))

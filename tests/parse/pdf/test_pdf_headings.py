@@ -10,12 +10,12 @@ from tests.kit.writers.pdf import Pdf, text_width
 Lines = list[tuple[str, float, str]]  # text, size and font
 
 
-def written(*blocks: tuple[str, float, str], brand: str = "", info: str = "") -> Pdf:
+def written(*blocks: tuple[str, float, str], cover: str = "", info: str = "") -> Pdf:
     """Return pages on which each block stands apart, with a paragraph below each but those of kind "alone"."""
     pdf = Pdf({"Title": info} if info else {})
     pdf.add_page()
-    if brand:
-        pdf.text(60, 600, brand, 44, "bold")
+    if cover:
+        pdf.text(60, 600, cover, 44, "bold")
         pdf.add_page()
     y = 790.0
     for text, size, font in blocks:
@@ -97,12 +97,12 @@ def test_what_only_stands_out_is_no_heading() -> None:
     assert headings(read(pdf)) == [(1, "The mill")]
 
 
-def test_the_name_of_a_maker_on_the_cover_is_neither_title_nor_heading() -> None:
+def test_the_largest_of_the_first_headings_is_the_title_however_short_it_is() -> None:
     blocks = (("Report on rivers and weirs", 22.0, "bold"), ("Repairs", 14.0, "bold"), ("Accounts", 14.0, "bold"))
-    parsed = read(written(*blocks, brand="ARROWFLOW"))
-    assert parsed.title == "Report on rivers and weirs"
-    assert headings(parsed) == [(1, "Report on rivers and weirs"), (2, "Repairs"), (2, "Accounts")]
-    assert "ARROWFLOW" in parsed.text
+    parsed = read(written(*blocks, cover="Invoice"))
+    assert parsed.title == "Invoice"
+    deeper = [(2, "Report on rivers and weirs"), (3, "Repairs"), (3, "Accounts")]
+    assert headings(parsed) == [(1, "Invoice"), *deeper]
 
 
 def test_a_stated_title_holds_unless_it_is_that_of_a_template() -> None:

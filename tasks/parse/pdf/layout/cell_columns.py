@@ -4,9 +4,10 @@ Rows at the top of a page may go on the table at the end of the page before.
 """
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import chain, pairwise, takewhile
 from statistics import median
+from unicodedata import category
 
 from docmill.tasks.parse.pdf.layout.rows import (
     LAYOUT,
@@ -56,21 +57,39 @@ def columns_of(rows: list[Row]) -> list[Span]:
     return _usual_columns(several) if several else []
 
 
-def columns_of_figures(levels: list[list[TextLine]]) -> tuple[list[Span], int]:
-    """Return the columns of levels of figures and of the words beside them, and how many of words are at their left.
+def columns_of_figures(levels: list[list[TextLine]]) -> tuple[list[Span], bool]:
+    """Return the columns of levels of figures and of the words beside them, and whether words are names of rows.
 
     No columns if there are too few of figures.
     """
     rows = [at for at, level in enumerate(levels) if has_figures(level)]
     seeds = [levels[at] for at in rows]
-    figures = merged_spans(line.box[::2] for line in filter(_is_figure, chain.from_iterable(seeds)))
+    figures = merged_spans(chain.from_iterable(map(_spans_of_figures, seeds)))
     sure = [span for span in figures if _is_of_figures(span, seeds)]
     if len(sure) < LAYOUT.figures:
-        return [], 0
+        return [], False
     lines = [*chain.from_iterable(levels[rows[0] : rows[-1] + 1])]
     names = _of_words(lines, (float("-inf"), sure[0][0]), len(seeds))
     beside = _of_words(lines, (figures[-1][1], float("inf")), len(seeds))
-    return [*names, *figures[figures.index(sure[0]) :], *beside], len(names)
+    if not names + beside:  # a date, or a number, may stand before the names
+        names = _of_words(lines, (sure[0][1], sure[1][0]), len(seeds))
+    others = [span for span in figures if span >= sure[0] and not spans_over(span, names)]
+    return sorted([*names, *others, *beside]), bool(names)
+
+
+def _spans_of_figures(level: list[TextLine]) -> Iterator[Span]:
+    """Yield where the figures of a level begin and end, with the signs of currencies before them."""
+    signs: list[float] = []
+    for line in sorted(level, key=lambda one: one.left):
+        if _is_currency(line):
+            signs.append(line.left)
+        elif _is_figure(line):
+            yield min([line.left, *signs]), line.right
+            signs = []
+
+
+def _is_currency(line: TextLine) -> bool:
+    return all(map("Sc".__eq__, map(category, line.text)))
 
 
 def has_figures(level: list[TextLine]) -> bool:
@@ -92,7 +111,7 @@ def _is_of_figures(span: Span, levels: list[list[TextLine]]) -> bool:
 
 def _of_words(lines: list[TextLine], sides: Span, rows: int) -> list[Span]:
     """Return the columns of words between two sides, beside the figures of some rows; a text beside these is none."""
-    words = [line for line in lines if sides[0] <= line.left and line.right <= sides[1]]
+    words = [line for line in lines if sides[0] <= line.left and line.right <= sides[1] and not _is_currency(line)]
     spans = merged_spans(line.box[::2] for line in words)
     nearest = reversed(spans) if sides[1] < float("inf") else spans
     return sorted(takewhile(lambda span: _are_names(words, span, rows), nearest))

@@ -39,6 +39,13 @@ def is_diagram(level: list[Rule], upright: list[Rule], lines: Sequence[TextLine]
     return len(islands) >= _LEAST_BOXES and _between(pairs, boxes, around) >= _JOINED * len(islands)
 
 
+def is_full_grid(level: list[Rule], upright: list[Rule], lines: Sequence[TextLine]) -> bool:
+    """Return whether rules are those of a table: most letters within them are in cells."""
+    grid = grid_of(level, upright)
+    letters = _letters(grid, lines) if grid else Counter[int]()
+    return len(letters) > _LEAST_BOXES and 2 * letters[-1] < letters.total()
+
+
 def _letters(grid: Grid, lines: Sequence[TextLine]) -> Counter[int]:
     """Return how many letters stand in each cell; at -1 those of lines that no cell holds whole."""
     letters = Counter[int]()

@@ -155,8 +155,8 @@ def _figures(lines: _Lines) -> Pieces:
 
 
 def _hold_figures(lines: _Lines) -> bool:
-    """Return whether a cell holds nothing but figures."""
-    return any(all(is_value(line.text) for line in found) for _, found in lines)
+    """Return whether a cell holds hardly anything but figures."""
+    return any(sum(not is_value(line.text) for line in found) < LAYOUT.mixed * len(found) for _, found in lines)
 
 
 def _breaks(several: _Lines, values: Pieces) -> Iterator[bool]:

@@ -339,6 +339,19 @@ def _shared(line: TextLine, top: float, bottom: float) -> float:
     return (lower if lower < bottom else bottom) - (upper if upper > top else top)
 
 
+def _parts_by_sides(line: TextLine, columns: list[tuple[float, float]]) -> list[tuple[int, str]] | None:
+    """Return the texts of a line by column; None if it runs over several.
+
+    What is beside all columns, as the name of figures in the middle of their cell, is in the nearest.
+    """
+    parts, sides = parts_by_columns(line, columns), sides_of(columns)
+    at = (line.left + line.right) / 2
+    if parts is None and sides[0] < at < sides[-1]:
+        return [(bisect_right(sides, at) - 1, line.text)]
+    several = parts is not None and len(parts) < len(spans_over(line.box[::2], columns)) - 1
+    return None if several else parts
+
+
 def parts_by_columns(line: TextLine, columns: list[tuple[float, float]]) -> list[tuple[int, str]] | None:
     """Return the texts of a line by column: one for each of as many figures; None if it fits no column."""
     over, words = spans_over(line.box[::2], columns), line.text.split()
@@ -371,7 +384,7 @@ def grown(
     """
     columns, extents = [*table.columns], [(table.box[1], table.box[3])] * len(table.cells)
     rows = CellRows([[*row] for row in table.cells], [*table.spans], extents)
-    parts = partial(parts_by_columns, columns=columns)
+    parts = partial(_parts_by_sides, columns=columns)
     growth = Growth(sides_of(columns), rows, lines, parts, size, columns, rules, table.header_rows)
     taken = [*growth.take_header(whole=True)] if whole else growth.grow(False)
     box = around_all([table.box, *(line.box for line in taken)])

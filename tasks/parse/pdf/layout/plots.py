@@ -1,21 +1,21 @@
-"""PDF plots: charts and diagrams, told by the curves or the boxes that a page draws, with the words in them."""
+"""PDF plots: charts and diagrams, told by their curves, boxes or captions, with the words in them."""
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from docmill.tasks.parse.canvas import Box
-from docmill.tasks.parse.caption_labels import is_caption
-from docmill.tasks.parse.pdf.layout.diagrams import is_diagram, may_be_diagram
+from docmill.tasks.parse.caption_labels import is_caption, names_table
+from docmill.tasks.parse.pdf.layout.diagrams import is_diagram, is_full_grid, may_be_diagram
 from docmill.tasks.parse.pdf.text.line import TextLine
 from docmill.tasks.parse.pdf.text.pdfium_calls import around_all
 from docmill.tasks.parse.pdf.text.ruling_lines import PageRules, Rule
 
-CELL = 7.0
+_CELL = 7.0
 """Points of the cells by which parts of a drawing are joined: those with less than two cells between them are one, as
 an axis and its legend are. With larger ones drawings of two columns join, with smaller ones a drawing is torn."""
-LEAST_DRAWN = 40.0  # points of a drawing: lower ones are rules, with or without ticks
-LABEL = 60  # characters: a longer text in a drawing, or beside one, is no label of it
+_LEAST_DRAWN = 40.0  # points of a drawing: lower ones are rules, with or without ticks
+_LABEL = 60  # characters: a longer text in a drawing, or beside one, is no label of it
 _MOST_CELLS = 200  # along a side of the page; those of larger pages are larger
 _LEAST_CURVES, _LEAST_SEGMENTS = 3, 20
 """Of a plot: fewer are a line of a form, an arrow, or a round corner; one curve by its points has so many segments."""
@@ -30,6 +30,7 @@ _EDGE, _SMALL = 0.12, 0.04
 """A drawing in this share of the page at its top or bottom, of less than this share of its area, is a letterhead."""
 _REACH = 14.0  # points from a plot to labels beside it, such as those of an axis
 _OUTER = 30  # characters of one
+_FAR = 60.0  # points from a drawing to its caption: three lines of labels between them
 _STEP, _ALIGNED = 1.5, 2.0
 """Heights of a line to the next of its paragraph, and points between where both begin."""
 
@@ -49,16 +50,22 @@ class Plot:
 
 def plots(lines: Sequence[TextLine], rules: PageRules, size: tuple[float, float]) -> list[Plot]:
     """Return the plots of a page of this width and height; none if it holds no other text. No line is in two."""
-    if not _may_hold_plots(rules):
+    captions = [line.box for line in lines if is_named(line)]
+    if not captions and not _may_hold_plots(rules):
         return []
     found = list[Plot]()
     free = list(lines)
-    for box, most in _drawings(rules, size, lines):
-        labels = _labels(free, box, most)
-        if len(labels) >= _LEAST_LABELS:
+    for box, limits in _drawings(rules, size, lines, captions):
+        labels = _labels(free, box)
+        if _are_labels(labels, *limits):
             found.append(Plot(around_all([box, *(line.box for line in labels)]), labels))
             free = _without(free, labels)
     return found if free else []
+
+
+def is_named(line: TextLine) -> bool:
+    """Return whether a line is, or begins, the caption of a figure."""
+    return is_caption(line.text) and not names_table(line.text)
 
 
 def _may_hold_plots(rules: PageRules) -> bool:
@@ -69,16 +76,31 @@ def _are_many(counts: Sequence[int]) -> bool:
     return len(counts) >= _LEAST_CURVES or max(counts, default=0) >= _LEAST_SEGMENTS
 
 
-def _drawings(rules: PageRules, size: tuple[float, float], lines: Sequence[TextLine]) -> Iterator[tuple[Box, float]]:
-    """Yield the boxes of what is drawn together with enough curves, or as a diagram, and how much it may say."""
+def _drawings(
+    rules: PageRules, size: tuple[float, float], lines: Sequence[TextLine], captions: Sequence[Box]
+) -> Iterator[tuple[Box, tuple[int, float]]]:
+    """Yield the boxes of what is drawn together as a diagram, or with enough curves or a caption.
+
+    With each go its least number of labels and the most characters of these.
+    """
     boxes = [_on_page(box, size) for box in _drawn(rules)]
-    for members in grouped(boxes, *size):
+    for members in _grouped(boxes, *size):
         box = around_all([boxes[at] for at in members])
-        curves = [(boxes[at], rules.curves[at][1]) for at in members if at < len(rules.curves)]
-        if is_diagram(*_inside(rules, lines, box)):
-            yield box, float("inf")
-        elif _may_be_plot(box, *size) and _is_curved(box, curves):
-            yield box, _LABELS
+        inside = _inside(rules, lines, box)
+        if is_diagram(*inside):
+            yield box, (_LEAST_LABELS, float("inf"))
+        elif not _may_be_plot(box, *size):
+            continue
+        elif _is_named(box, captions) and not is_full_grid(*inside):
+            yield box, (0, _LABELS)
+        elif _is_curved(box, [(boxes[at], rules.curves[at][1]) for at in members if at < len(rules.curves)]):
+            yield box, (_LEAST_LABELS, _LABELS)
+
+
+def _is_named(box: Box, captions: Sequence[Box]) -> bool:
+    """Return whether a caption is closely above or below a drawing."""
+    over = [one for one in captions if one[0] < box[2] and box[0] < one[2]]
+    return any(max(one[1] - box[3], box[1] - one[3]) < _FAR for one in over)
 
 
 def _inside(rules: PageRules, lines: Sequence[TextLine], box: Box) -> tuple[list[Rule], list[Rule], list[TextLine]]:
@@ -113,7 +135,7 @@ def _on_page(box: Box, size: tuple[float, float]) -> Box:
 
 def _may_be_plot(box: Box, width: float, height: float) -> bool:
     left, top, right, bottom = box
-    low = min(right - left, bottom - top) < LEAST_DRAWN
+    low = min(right - left, bottom - top) < _LEAST_DRAWN
     large = (right - left) * (bottom - top) >= _PART * width * height
     return not low and not large and not is_letterhead(box, width, height)
 
@@ -125,20 +147,21 @@ def is_letterhead(box: Box, width: float, height: float) -> bool:
     return at_edge and (right - left) * (bottom - top) < _SMALL * width * height
 
 
-def _labels(lines: Sequence[TextLine], box: Box, most: float) -> list[TextLine]:
-    """Return the labels of a drawing, which are the lines in it and short ones beside it; none if it holds a text."""
+def _labels(lines: Sequence[TextLine], box: Box) -> list[TextLine]:
+    """Return the labels of a drawing, which are the lines in it and short ones beside it."""
     around = (box[0] - _REACH, box[1] - _REACH, box[2] + _REACH, box[3] + _REACH)
     near, others = list[TextLine](), list[TextLine]()
     for line in lines:
         side = near if is_within(line.box, around) else others
         side.append(line)
-    labels = [line for line in near if is_within(line.box, box) or _is_beside(line, others)]
-    return labels if _are_short(labels, most) else []
+    return [line for line in near if is_within(line.box, box) or _is_beside(line, others)]
 
 
-def _are_short(labels: Sequence[TextLine], most: float) -> bool:
+def _are_labels(labels: Sequence[TextLine], least: int, most: float) -> bool:
+    """Return whether lines are enough to be labels, and no text."""
     lengths = [len(line.text) for line in labels]
-    return sum(lengths) <= min(_MEAN * len(labels), most) and max(lengths, default=0) <= LABEL
+    short = sum(lengths) <= min(_MEAN * len(labels), most) and max(lengths, default=0) <= _LABEL
+    return short and len(labels) >= least
 
 
 def _is_beside(line: TextLine, others: Sequence[TextLine]) -> bool:
@@ -180,9 +203,9 @@ def _is_drawn(middle: tuple[float, float], boxes: Sequence[Box]) -> bool:
     return any(is_within((*middle, *middle), box) for box in boxes)
 
 
-def grouped(boxes: Sequence[Box], width: float, height: float) -> list[list[int]]:
+def _grouped(boxes: Sequence[Box], width: float, height: float) -> list[list[int]]:
     """Return the places of the boxes of each group: those with less than two cells of the page between them are one."""
-    cell = max(CELL, width / _MOST_CELLS, height / _MOST_CELLS)
+    cell = max(_CELL, width / _MOST_CELLS, height / _MOST_CELLS)
     rows = defaultdict[int, list[tuple[int, int, int]]](list)
     for at, (left, top, right, bottom) in enumerate(boxes):
         span = int(left / cell), int(right / cell) + 2, at

@@ -107,3 +107,39 @@ def test_a_table_within_a_column_of_text_is_read_there_with_its_header_in_two_li
     (cells,) = cells_of(parsed)
     assert (cells[0], cells[-1]) == (["Payroll period", "One allowance"], ["Annually", "3,700.00"])
     assert parts(parsed)[0].endswith("line 11, and ends there.")
+
+
+def test_signs_of_currencies_far_before_their_figures_are_no_column() -> None:
+    pdf = page()
+    for at, (name, one, other, _) in enumerate([HEADER, *ROWS]):
+        y = 700 - 24 * at
+        for column, cell in enumerate((name, one, other)):
+            _cell(pdf, column, y, cell)
+        for column in (1, 2) if at in (1, 4) else ():
+            pdf.text(XS[column] - 30, y, "$")
+    (cells,) = cells_of(read(pdf))
+    assert cells[:3] == [[*HEADER[:3]], ["Matters received", "$ 426", "$ 365"], ["People charged", "290", "259"]]
+
+
+def test_names_behind_dates_are_columns_of_a_statement_drawn_by_columns() -> None:
+    pdf = page()
+    days = ("02/07", "03/07", "06/07", "07/07")
+    columns = (days, ("Urban Transit", "Morning Cafe", "Arctic Market", "Harvest"), ("SG", "SG", "MY", "SG"), ROWS)
+    for x, column in zip((60, 160, 300, 420), columns, strict=True):
+        for at, cell in enumerate(column):
+            pdf.text(x, 700 - 14 * at, cell[1] if isinstance(cell, tuple) else cell)
+    pdf.lines(60, 600, LEFT[:2])
+    (cells,) = cells_of(read(pdf))
+    assert cells[-2:] == [["06/07", "Arctic Market", "MY", "217"], ["07/07", "Harvest", "SG", "148"]]
+
+
+def test_names_in_the_middle_of_wide_columns_are_those_of_figures_at_their_right() -> None:
+    pdf = page()
+    for x, name in zip((210, 300, 390), HEADER[1:], strict=True):
+        pdf.text(x, 700, name, font="bold")
+    for at, (name, *figures) in enumerate(ROWS):
+        pdf.text(60, 676 - 18 * at, name)
+        for x, figure in zip((282, 372, 462), figures, strict=True):
+            pdf.text(x - text_width(figure, 10), 676 - 18 * at, figure)
+    (cells,) = cells_of(read(pdf))
+    assert cells[:2] == [["", *HEADER[1:]], [*ROWS[0]]]

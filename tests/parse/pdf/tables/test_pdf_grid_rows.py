@@ -38,6 +38,14 @@ def test_lines_of_figures_within_one_band_of_rules_are_rows() -> None:
     assert cells_of(read(pdf)) == [[[*row] for row in (HEADER, *ROWS)]]
 
 
+def test_a_column_of_figures_within_one_band_may_hold_a_word() -> None:
+    pdf = page()
+    _frame(pdf, 752, [15, 60])
+    rows = [(*ROWS[0][:3], "all"), ("Alaska", "varied", "646", "some"), ("Arizona", "230", "none", "all"), ROWS[3]]
+    _written(pdf, 741, [HEADER, *rows])
+    assert cells_of(read(pdf)) == [[[*row] for row in (HEADER, *rows)]]
+
+
 def test_sentences_beside_one_another_within_a_band_are_cells() -> None:
     pdf = page()
     _frame(pdf, 752, [15, 42], (60, 210))
