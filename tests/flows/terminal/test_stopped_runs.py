@@ -88,6 +88,14 @@ def bench(tmp_path: Path) -> Workbench:
     return made
 
 
+@pytest.fixture
+def few(tmp_path: Path) -> Workbench:
+    """Return a bench of some documents, for a run that reaches the place where it waits."""
+    made = Workbench(tmp_path / "bench")
+    shutil.copytree(ROOT / "tests" / "corpus" / "support", made.docs)
+    return made
+
+
 def until(found: object, process: "subprocess.Popen[str]") -> None:
     assert callable(found)
     while not found():
@@ -97,36 +105,36 @@ def until(found: object, process: "subprocess.Popen[str]") -> None:
 
 @pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_a_run_that_encodes_ends_at_a_signal_and_is_gone_on_with(
-    bench: Workbench, token_counts_folder: Path, number: signal.Signals, status: int
+    few: Workbench, token_counts_folder: Path, number: signal.Signals, status: int
 ) -> None:
-    process = start(bench, token_counts_folder, slow=LONG_S)
-    until(lambda: (bench.folder / "encoding").exists(), process)
+    process = start(few, token_counts_folder, slow=LONG_S)
+    until(lambda: (few.folder / "encoding").exists(), process)
     code, said = stop(process, number)
     assert code == status, said
     first, last = said.strip().splitlines()[-2:]
     assert first.startswith("docmill: stopping; ")
     assert last.startswith("docmill: stopped; kept: ")
     assert last.endswith(" parsed documents; run the same command again to go on")
-    assert leftovers(bench) == []
-    assert bench.ingest().parsed == 0
-    assert verify(bench.root, deep=True) == []
+    assert leftovers(few) == []
+    assert few.ingest().parsed == 0
+    assert verify(few.root, deep=True) == []
 
 
-def test_a_second_signal_ends_a_run_at_once(bench: Workbench, token_counts_folder: Path) -> None:
-    process = start(bench, token_counts_folder, slow=LONG_S)
-    until(lambda: (bench.folder / "encoding").exists(), process)
+def test_a_second_signal_ends_a_run_at_once(few: Workbench, token_counts_folder: Path) -> None:
+    process = start(few, token_counts_folder, slow=LONG_S)
+    until(lambda: (few.folder / "encoding").exists(), process)
     assert stop(process, signal.SIGINT, signal.SIGINT)[0] == 130
-    assert leftovers(bench) == []
+    assert leftovers(few) == []
 
 
-def test_a_run_that_waits_for_the_lock_ends(bench: Workbench, token_counts_folder: Path) -> None:
-    with locked(bench.root, "store", time.monotonic()):
-        process = start(bench, token_counts_folder, "ingest", "--wait", LONG_S)
-        until(lambda: (bench.root / "lock") in opened(process.pid), process)
+def test_a_run_that_waits_for_the_lock_ends(few: Workbench, token_counts_folder: Path) -> None:
+    with locked(few.root, "store", time.monotonic()):
+        process = start(few, token_counts_folder, "ingest", "--wait", LONG_S)
+        until(lambda: (few.root / "lock") in opened(process.pid), process)
         code, said = stop(process, signal.SIGINT)
     assert code == 130
     assert "kept: nothing yet" in said
-    assert leftovers(bench) == []
+    assert leftovers(few) == []
 
 
 def test_a_plan_leaves_no_temporary_folder(bench: Workbench, token_counts_folder: Path) -> None:
