@@ -41,6 +41,9 @@ once, then none for long, and starting a process takes seconds of CPU."""
 _TOGETHER = 4
 """Searches that a process takes from the line at once. Their questions are encoded in one batch, which takes .5 to .8
 of the CPU time of single ones. More would save little, and they are all answered only when the last one is."""
+_TRIES = 2
+"""Processes in a row that do not start before all is searched in the server: the kernel may kill a first one where
+memory is short for a moment, and what keeps two from starting keeps the next one, too."""
 _IDLE_S = 60.0
 """Seconds after which an idle process is ended."""
 _START_S = 120.0
@@ -137,6 +140,7 @@ class SearchPool:
         self._changed = threading.Condition()
         self._line: deque[_PendingSearch] = deque()
         self._started = 0  # processes, including those that are not ready yet
+        self._failed = 0  # starts in a row
         self._ready: list[_SearchProcess] = []
         self._under_way = self._crowded = 0
         self._numbers: WeakKeyDictionary[Store, int] = WeakKeyDictionary()
@@ -210,7 +214,9 @@ class SearchPool:
         try:
             process = _SearchProcess()
         except OSError as error:
-            self._give_up(error)
+            self._note_failure(error)
+            with self._changed:
+                self._started -= 1
             return
         try:
             if (store := wanted()) is not None:
@@ -219,15 +225,18 @@ class SearchPool:
             self._serve_line(process)
         except (EOFError, ConnectionError, TimeoutError, Unreadable, _NotThere) as error:
             if process not in self._ready:
-                self._give_up(error)
+                self._note_failure(error)
         finally:
             process.end()
             self._leave(process)
 
-    def _give_up(self, error: Exception) -> None:
-        """Start no more processes, because the next one would not start either."""
-        _LOG.warning("all searches are done in the server, as no process for them starts: %r", error)
-        self._most = 0
+    def _note_failure(self, error: Exception) -> None:
+        """Start no more processes after some in a row that did not start."""
+        with self._changed:
+            self._failed += 1
+            if self._failed >= _TRIES:
+                _LOG.warning("all searches are done in the server, as no process for them starts: %r", error)
+                self._most = 0
 
     def _leave(self, process: _SearchProcess) -> None:
         """Forget a process; if it was the last one, searches in the line are done in the server."""
@@ -245,6 +254,7 @@ class SearchPool:
     def _serve_line(self, process: _SearchProcess) -> None:
         """Pass searches from the line to a process; raise `EOFError` or `ConnectionError` if it dies."""
         with self._changed:
+            self._failed = 0
             self._ready.append(process)
         while together := self._taken(process):
             self._answer(process, together)

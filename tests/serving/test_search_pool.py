@@ -132,11 +132,26 @@ def test_without_a_program_for_processes_all_is_searched_here(
     pool = SearchPool(2)
     served = OpenStores({"handbook": bench.root}, pool=pool).get()
     with pool._counted(served.store):
-        assert find(served, "undo")[0].uri == "git.md"
-        wait_until(lambda: pool._most == 0)
+        wait_until(lambda: find(served, "undo")[0].uri == "git.md" and pool._most == 0)
         assert find(served, "undo")[0].uri == "git.md"
     assert "no process for them starts" in caplog.text
-    assert pool._started == 0
+    wait_until(lambda: pool._started == 0)
+
+
+@pytest.mark.parametrize("first", ["/bin/false", "/nowhere/python"])
+def test_a_process_that_does_not_start_once_is_followed_by_another(
+    bench: Workbench, monkeypatch: pytest.MonkeyPatch, first: str
+) -> None:
+    monkeypatch.setattr(search_pool, "_CROWD", 1)
+    pool = SearchPool(1)
+    served = OpenStores({"handbook": bench.root}, pool=pool).get()
+    with pool._counted(served.store):
+        with monkeypatch.context() as patch:
+            patch.setattr(search_pool, "PYTHON", [first])
+            find(served, "undo")
+            wait_until(lambda: pool._failed == 1 and pool._started == 0)
+        wait_until(lambda: find(served, "undo")[0].uri == "git.md" and bool(pool._ready))
+        pool.close()
 
 
 def test_a_search_with_a_condition_stays_here(bench: Workbench, monkeypatch: pytest.MonkeyPatch) -> None:
