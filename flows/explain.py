@@ -26,14 +26,14 @@ B = TypeVar("B")
 
 @dataclass(frozen=True, slots=True)
 class Split:
-    """The chunks of a document, split by its own routes or by one strategy; `asked` holds the requested strategies."""
+    """The chunks of a document, split by its routes or by one strategy; `asked` are the requested strategies."""
 
     name: str
     chunks: list[Draft]
     asked: frozenset[str]
 
     def spelled(self) -> str:
-        """Return the name, and the fallback used if a strategy had no model to ask."""
+        """Return the name, with the fallback if a strategy had no model to ask."""
         others = sorted({chunk.strategy for chunk in self.chunks} - self.asked)
         return f"{self.name}, here by {' and '.join(others)}" if others else self.name
 
@@ -42,7 +42,7 @@ class Split:
 class Explanation:
     """How docmill reads and splits a file.
 
-    `globs` are the globs in the route table that match its uri; the first wins.
+    `globs` are the globs in the route table that match its uri, of which the first applies.
     """
 
     path: Path
@@ -55,12 +55,12 @@ class Explanation:
 
     @property
     def warnings(self) -> list[str]:
-        """What was lost of the file, or read by a lesser way, in words."""
+        """What was lost of the file or read in a worse way, in words."""
         return [warning.message for warning in warnings_in(self.document.parsed.metadata)]
 
     @property
     def format(self) -> str:
-        """The format and the language of the file, and the parser if settings or a plugin chose it, in words."""
+        """The format and language of the file, and the parser if settings or a plugin chose it, in words."""
         file_type, reader = self.document.file_type, self.document.reader
         language = f" ({file_type.language})" if file_type.language else ""
         return f"{file_type.format}{language}{f' by {reader}' if reader else ''}"
@@ -88,7 +88,7 @@ class Explanation:
 
 
 def explain(settings: Settings, path: Path, trials: Mapping[str, Route]) -> Explanation:
-    """Explain a file, or a member of an archive, split by its own routes and then by each trial.
+    """Explain a file or a member of an archive, split by its routes and by each trial.
 
     Needs no store. Raises `SourceError` if the file cannot be used, `ConfigError` if its front matter is wrong.
     """
@@ -122,7 +122,7 @@ def explain(settings: Settings, path: Path, trials: Mapping[str, Route]) -> Expl
 
 
 def _chunks(pool: Pool, settings: Settings, task: Splitting) -> list[Draft]:
-    """Return the chunks of a document. What a strategy needs embedded is embedded here.
+    """Return the chunks of a document. Texts that a strategy needs embedded are embedded here.
 
     The language model is not asked, because that costs money.
     """
@@ -141,7 +141,7 @@ def _call(pool: Pool, function: Callable[[A], B], item: A) -> B:
 
 
 def _holder(path: Path) -> tuple[Path, str]:
-    """Split a path at the archive it leads into: the file on disk, and the path of the member ("" if none)."""
+    """Split a path into a file on disk and, if that is an archive, the path of a member, else ""."""
     for one in (path, *path.parents):
         if one.is_file():
             return one, "" if one == path else path.relative_to(one).as_posix()
@@ -149,7 +149,7 @@ def _holder(path: Path) -> tuple[Path, str]:
 
 
 def _place(settings: Settings, path: Path) -> tuple[str, str]:
-    """Return the uri and the source of a file that is in one of the sources, else its name and ""."""
+    """Return the uri and source of a file that is in one of the sources, else its name and ""."""
     for argument in filterfalse(is_remote, settings.sources):
         try:
             source = open_source(argument)

@@ -33,7 +33,7 @@ MOST_NAMED = 3  # sources in the name of a run
 
 
 class IngestParameters(BaseModel):
-    """Settings that a single run may override; empty values and 0 keep those of docmill.toml."""
+    """Settings that a single run may override. Empty values and 0 keep those of docmill.toml."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -54,7 +54,7 @@ class IngestParameters(BaseModel):
 
 
 class PrefectEngine:
-    """Runs steps as Prefect tasks on the flow's threads, and shows progress as an artifact."""
+    """Runs steps as Prefect tasks on the flow's threads and shows the progress as an artifact."""
 
     name = "prefect"
     slots = THREADS
@@ -83,7 +83,7 @@ class PrefectEngine:
         self.log(f"{node.key}: {message} ({seconds:.1f} s)")
 
     def progress(self, phase: Phase) -> None:
-        """Move the progress of the run, but never back, and not for a commit: a long run embeds on after it."""
+        """Update the progress of the run. It never moves back, or for a commit, after which embedding may continue."""
         if phase.name != COMMIT and phase.percent > self._percent:
             self._percent = phase.percent
             self._update(self._percent)
@@ -98,7 +98,7 @@ class PrefectEngine:
         self.log(message)
 
     def report(self, report: Report) -> None:
-        """Publish what the run did: its log, its artifacts and its events."""
+        """Publish the results of the run: its log, artifacts and events."""
         self._update(100.0)
         store, log = self._own.settings.store, get_run_logger()
         for problem in report.told():
@@ -118,10 +118,10 @@ class PrefectEngine:
 
 
 def run_name() -> str:
-    """Return the name of this flow run: its sources, by their last names, and its store."""
+    """Return the name of this flow run: the last path components of its sources, and its store."""
     given = flow_run.parameters
     held, store, sources = current(), given["store"], given["sources"]
-    with suppress(DocmillError):  # which the run itself raises
+    with suppress(DocmillError):  # the run itself raises it
         settings = held.settings if held else _settings(store, given["config"], IngestParameters())
         store, sources = settings.store, sources or settings.sources
     names = [PurePath(one).name or one for one in sources]

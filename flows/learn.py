@@ -1,4 +1,4 @@
-"""The Prefect flow `learn`: what people judged changes settings, at night and behind the gate."""
+"""The Prefect flow `learn`: change settings by judgements, at night and checked by the gate."""
 
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -13,7 +13,7 @@ from docmill.flows.runs.report import artifact_key
 from docmill.storage.snapshots.history.learned_settings import LearnedChange
 
 NIGHTLY = 5_000
-"""Texts that a night may embed for its trials: some ten minutes of two cores with the bundled model."""
+"""Texts that a night may embed for its trials: about ten minutes on two cores with the bundled model."""
 
 
 @flow(

@@ -1,4 +1,4 @@
-"""Docker files: the image of a project, and a compose file with Prefect's server, a worker and an object store."""
+"""Docker files: the image of a project and a compose file with Prefect's server, a worker and an object store."""
 
 from docmill.flows.deploy.prefect_server_settings import ORIGINS_VARIABLE, SERVER_SETTINGS, own_origins
 

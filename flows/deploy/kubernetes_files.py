@@ -12,9 +12,10 @@ _ADDRESS = "tls://docmill-scheduler:8786"
 _TLS = "/etc/docmill/tls"
 _MIRRORS = "/var/lib/docmill"
 _PULL = "Always"  # "latest" names another image after each push
-_JOB_TTL_S = 86_400  # a day, in which one may look at the log of a job
+_JOB_TTL_S = 86_400  # a day, so that users can read the log of a job
 _RESOURCES = {"requests": {"cpu": "2", "memory": "4Gi"}, "limits": {"cpu": "2", "memory": "8Gi"}}
-"""Of a container that parses: a process for each CPU may take `parse.memory_mb`, 2 GB, and the model takes the rest."""
+"""Resources of a container that parses. One process per CPU may use `parse.memory_mb`, 2 GB; the rest is for the model.
+"""
 _POD_SECURITY = {
     "runAsNonRoot": True,
     "runAsUser": UID,
@@ -153,7 +154,7 @@ def cluster_yaml() -> str:
 
 
 def kubernetes_template() -> dict[str, Any]:
-    """Return Prefect's own job template for Kubernetes, with the project's image and the secrets of `docmill`."""
+    """Return Prefect's job template for Kubernetes with the project's image and the secrets of `docmill`."""
     known = json.loads(files("prefect").joinpath(_TEMPLATES).read_text(encoding="utf-8"))
     template: dict[str, Any] = known["prefect-kubernetes"]["kubernetes"]["default_base_job_configuration"]
     variables = template["variables"]["properties"]
@@ -164,7 +165,7 @@ def kubernetes_template() -> dict[str, Any]:
         variables[name]["default"] = value
     variables["env"]["default"] = {**_NAMES, "DOCMILL_MIRRORS": _MIRRORS}
     pod_template = template["job_configuration"]["job_manifest"]["spec"]["template"]
-    pod_template["metadata"] = {"labels": {"app": "docmill", "part": "run"}}  # which workers let in
+    pod_template["metadata"] = {"labels": {"app": "docmill", "part": "run"}}  # workers accept these labels
     pod = pod_template["spec"]
     (container,) = pod["containers"]
     pod |= {"automountServiceAccountToken": False, "securityContext": _POD_SECURITY}
@@ -172,6 +173,6 @@ def kubernetes_template() -> dict[str, Any]:
     container["envFrom"] = [{"secretRef": {"name": "docmill"}}]
     mounts = {"mirrors": _MIRRORS, "tls": _TLS}
     container["volumeMounts"] = [{"name": name, "mountPath": path} for name, path in mounts.items()]
-    tls = {"secretName": "docmill-tls", "optional": True}  # without a cluster there is none
+    tls = {"secretName": "docmill-tls", "optional": True}  # missing without a cluster
     pod["volumes"] = [{"name": "mirrors", "emptyDir": {}}, {"name": "tls", "secret": tls}]
     return template

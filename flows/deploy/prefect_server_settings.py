@@ -1,4 +1,4 @@
-"""Prefect server settings: what every Prefect server is told that docmill starts or writes a project for."""
+"""Prefect server settings: those of every Prefect server that docmill starts or writes a project for."""
 
 from docmill.storage.process.no_telemetry import SWITCHES
 
@@ -10,10 +10,10 @@ SERVER_SETTINGS = {
     "PREFECT_SERVER_CONCURRENCY_LEASE_STORAGE": "prefect.server.concurrency.lease_storage.filesystem",
 }
 HOSTS = ("127.0.0.1", "localhost")
-"""What a request may call a server on loopback."""
+"""Host names that a request may use for a server on loopback."""
 ORIGINS_VARIABLE = "PREFECT_SERVER_API_CORS_ALLOWED_ORIGINS"
 
 
 def own_origins(port: int) -> str:
-    """Return the origins whose pages may ask a server on loopback: its own. Prefect's default is all."""
+    """Return the origins whose pages may call a server on loopback: its own. Prefect's default is all."""
     return ",".join(f"http://{name}:{port}" for name in HOSTS)

@@ -14,7 +14,7 @@ from docmill.flows.deploy.prefect_server_settings import ORIGINS_VARIABLE, SERVE
 SECRETS = ".env"  # only its owner may read it
 _BYTES = 24  # of randomness, so that guessing is hopeless
 _LASTS = timedelta(days=3650)
-"""How long the certificate of a project's cluster holds: nothing renews it, and without it the cluster stops."""
+"""How long the certificate of a project's cluster is valid: nothing renews it, and without it the cluster stops."""
 
 PREFECT_YAML = """\
 # The project as Prefect deployments: `prefect deploy --all` in this folder.
@@ -155,7 +155,7 @@ README = """\
 
 
 def project_files(folder: Path, settings: str, *, docker: bool = False, kubernetes: bool = False) -> dict[str, str]:
-    """Return the texts of a project's files by their paths in `folder`; `settings` is that of docmill.toml."""
+    """Return the texts of a project's files by path in `folder`; `settings` is the text of docmill.toml."""
     kind = "kubernetes" if kubernetes else "docker" if docker else "process"
     commands, after = TOLD[kind]
     home = str(folder.absolute()) if kind == "process" else IMAGE_FOLDER
@@ -173,7 +173,7 @@ def project_files(folder: Path, settings: str, *, docker: bool = False, kubernet
         made |= {"work-pool.json": json.dumps(kubernetes_template(), indent=2) + "\n", "cluster.yaml": cluster_yaml()}
     if docker:
         made["compose.yaml"] = COMPOSE.replace("${MORE:-}", f"${{MORE:-{_more(kubernetes)}}}")
-    if kind == "process" or docker:  # for a cluster, its secrets are written by hand
+    if kind == "process" or docker:  # the secrets of a cluster are written by hand
         made[SECRETS] = _secrets(docker)
     return made
 
@@ -184,16 +184,16 @@ def _image_files(kubernetes: bool) -> dict[str, str]:
 
 
 def _more(kubernetes: bool) -> str:
-    """Return the packages in an image beside docmill: the worker of a pool for Kubernetes runs in it, too."""
+    """Return the packages in an image besides docmill: a worker of a Kubernetes work pool runs in it, too."""
     return "prefect-kubernetes" if kubernetes else ""
 
 
 def _secrets(docker: bool) -> str:
-    """Return the text of `.env`: for a shell, for Docker Compose, and for Prefect, which reads it in its folder."""
+    """Return the text of `.env` for a shell, for Docker Compose, and for Prefect, which reads it in its folder."""
     secret = f"docmill:{token_urlsafe(_BYTES)}"
     lines = {"PREFECT_API_URL": f"http://127.0.0.1:{PORT}/api", "PREFECT_API_AUTH_STRING": secret}
     if docker:
-        pem = b64encode(self_signed_pem(_LASTS)).decode()  # one line, as kubectl takes no others
+        pem = b64encode(self_signed_pem(_LASTS)).decode()  # one line, because kubectl accepts no other
         lines |= {"MINIO_PASSWORD": token_urlsafe(_BYTES), "CLUSTER_PEM": pem}
     else:
         lines |= {"PREFECT_SERVER_API_AUTH_STRING": secret, ORIGINS_VARIABLE: own_origins(PORT), **SERVER_SETTINGS}

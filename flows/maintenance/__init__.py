@@ -1,1 +1,1 @@
-"""Maintenance: look after an installation and a store, and take documents out of it."""
+"""Maintenance: check an installation and a store, list plugins, and remove documents."""

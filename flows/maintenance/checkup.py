@@ -1,4 +1,4 @@
-"""Checkup: whether this machine and a store have what docmill needs, without loading anything large."""
+"""Checkup: check whether this machine and a store have what docmill needs, without loading anything large."""
 
 import json
 import os
@@ -35,12 +35,12 @@ if TYPE_CHECKING:
 
 State = Literal["ok", "note", "broken"]
 
-_ANSWER_S = 0.5  # seconds for Prefect's API to answer: a live one takes milliseconds, and who asks here waits for it
+_ANSWER_S = 0.5  # seconds for Prefect's API to answer: it normally takes milliseconds, and the user waits for it
 _TOOL_S = 5.0  # seconds for a program to list what it has
-_LOW_DISK = 1 << 30  # bytes; a run stages its batches and, once a model is cached, its vectors beside the store
-_SMALLEST_DISK = 1 << 18  # bytes, below which no run begins
-_NAMED = 3  # damaged files or packages to name on one line
-_HEADER = 8  # bytes at the start of safetensors: the length of the JSON that says where each tensor ends
+_LOW_DISK = 1 << 30  # bytes; a run stages its batches and vectors beside the store
+_SMALLEST_DISK = 1 << 18  # bytes; with less, no run begins
+_NAMED = 3  # damaged files or packages to name in a line
+_HEADER = 8  # bytes at the start of safetensors: the length of the JSON with the end of each tensor
 _EXTRAS = {
     "anthropic": "no contexts by models of Anthropic",
     "code": "code is split by its syntax in five languages only",
@@ -61,15 +61,15 @@ _EXTRAS = {
     "unstructured": "no reader `unstructured`, and Word documents that pandoc rejects are not read",
     "xlsx": "no Excel files by `docmill sql --output`",
 }
-"""What is missing without an extra."""
+"""What is missing without each extra."""
 _WEIGHTS = ("model.safetensors", "model.safetensors.index.json", "pytorch_model.bin")
 
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """What was found of one thing.
+    """The result of a check.
 
-    `state` is `ok`; `note` if something optional is missing; `broken` if something is that these settings need.
+    `state` is `ok`, `note` if something optional is missing, or `broken` if something required by the settings is.
     `remedy` says what to type, or is "".
     """
 
@@ -82,7 +82,7 @@ class Checked:
 def checkup(
     flags: Mapping[KeyPath, Any], config: Path | None, deep: bool = False, assigned: Mapping[KeyPath, Any] | None = None
 ) -> Iterator[Checked]:
-    """Yield what each check finds. Wrong settings are a finding, too, and the defaults are checked instead.
+    """Yield the result of each check. Wrong settings are a finding, too; then the defaults are checked instead.
 
     `flags` and `assigned` are as in `configuration.load`.
     `deep` reads the files of the store and compares their contents, as `docmill verify --deep` does.
@@ -110,7 +110,7 @@ def _python() -> Checked:
 
 
 def _packages() -> Checked:
-    """Compare the versions of the installed packages with those that docmill requires."""
+    """Compare the versions of installed packages with those that docmill requires."""
     required = [one for one in _requirements() if one.marker is None or one.marker.evaluate({"extra": ""})]
     wrong = [said for one in required if (said := _wrong(one))]
     version = metadata.version("docmill")
@@ -134,7 +134,7 @@ def _wrong(one: Requirement) -> str:
 
 
 def _model(settings: Settings) -> Checked:
-    """Find the files of the embedding model; a file that was cut is told by its size."""
+    """Find the files of the embedding model; truncated files are recognized by their size."""
     name = settings.embedding.model
     try:
         if (plugin := opaque_encoder(settings.embedding.where()[0])) is not None:
@@ -156,7 +156,7 @@ def _model(settings: Settings) -> Checked:
 
 
 def _cut_weights(weights: Path) -> str:
-    """Return what is wrong with the size of a file of weights, or ""; only the header of safetensors is read."""
+    """Return what is wrong with the size of a weights file, or ""; only the header of safetensors is read."""
     size = weights.stat().st_size
     if weights.suffix != ".safetensors":
         return "" if size else f"has an empty {weights.name}"
@@ -197,7 +197,7 @@ def _is_needed(extra: str, settings: Settings) -> bool:
 
 
 def _is_of(one: Requirement, extra: str) -> bool:
-    """Return whether a requirement is one of an extra only."""
+    """Return whether only an extra has a requirement."""
     return one.marker is not None and one.marker.evaluate({"extra": extra}) and not one.marker.evaluate({"extra": ""})
 
 
@@ -246,7 +246,7 @@ def _install(on_debian: str, on_macos: str) -> str:
 
 
 def _store(settings: Settings, deep: bool) -> Checked:
-    """Look at the presence and the sizes of the newest snapshot's files; with `deep`, at all that verify compares."""
+    """Check that the newest snapshot's files exist with the right sizes; with `deep`, all that verify checks."""
     address = url_of(settings.store)
     name = address or str(settings.store)
     if address and not deep:
@@ -302,7 +302,7 @@ def _prefect(settings: Settings) -> Checked:
         with urllib.request.urlopen(f"{url.rstrip('/')}/health", timeout=_ANSWER_S) as answer:
             return Checked("prefect", "ok", f"{url} answers with {answer.status}")
     except urllib.error.HTTPError as error:
-        if error.code == 401:  # a server that wants a secret is alive
+        if error.code == 401:  # a server that requires a secret is running
             return Checked("prefect", "ok", f"{url} answers and wants its secret")
         found = f"{url} answers with {error.code}, as no API of Prefect does"
     except (OSError, ValueError) as error:
@@ -311,7 +311,7 @@ def _prefect(settings: Settings) -> Checked:
 
 
 def _disk(settings: Settings) -> Checked:
-    """Look at the room and the leave to write where the store is, or where it would be."""
+    """Check the free space and the permission to write at the place of the store."""
     place = Path.home() if url_of(settings.store) else settings.store.absolute()
     while not place.exists():
         place = place.parent

@@ -1,4 +1,4 @@
-"""Erase: remove documents from a store for good, and say where copies may be that docmill does not reach."""
+"""Erase: remove documents from a store for good, and report copies that docmill cannot reach."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import nullcontext
@@ -18,7 +18,7 @@ from docmill.storage.snapshots.write.current_folder import writing
 from docmill.tasks.model.journal import REPLIES
 from docmill.tasks.sources import fingerprint, listings, sidecars
 
-_MOST_NAMED = 10  # copies of a document that are named, in one line
+_MOST_NAMED = 10  # copies of a document to name in a line
 
 
 def erase(settings: Settings, uris: Sequence[str], unlisted: bool = False, dry_run: bool = False) -> Erased:
@@ -41,7 +41,7 @@ def erase(settings: Settings, uris: Sequence[str], unlisted: bool = False, dry_r
 
 
 def _remains(folder: StoreFolder, done: Erased, alike: Sequence[str]) -> Iterator[str]:
-    """Yield where copies may be that an erasure does not reach, each with what removes them."""
+    """Yield where copies may be that an erasure does not reach, with the way to remove them."""
     if alike:
         named = first_of(alike, _MOST_NAMED)
         yield f"the same content under other names, present or deleted: {named}: type docmill erase for these, too"

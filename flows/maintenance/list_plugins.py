@@ -1,4 +1,4 @@
-"""List plugins: everything that other distributions add, from which distribution, and what is wrong with it."""
+"""List plugins: the plugins of other distributions, with their origin and problems."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -15,6 +15,6 @@ REGISTRIES: tuple[Registry[Any], ...] = (PARSERS, SPLITTERS, CONTEXTUALIZERS, EN
 
 
 def plugins() -> Iterator[Listed]:
-    """Yield the installed plugins by group and name; each is imported to find its problem."""
+    """Yield the installed plugins by group and name. Each is imported to find problems."""
     for registry in REGISTRIES:
         yield from registry.listed()

@@ -1,4 +1,4 @@
-"""Remove: take the documents of sources out of the store, and forget where these sources were."""
+"""Remove: remove the documents of sources from the store, and the addresses of these sources."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import nullcontext
@@ -27,7 +27,7 @@ def remove(settings: Settings, sources: Sequence[str], dry_run: bool = False) ->
         found = counted(newest, sources)
         if dry_run:
             return found
-        # First: a claim that outlived its documents could be given up by no command.
+        # First, because no command could remove a claim that outlived its documents.
         give_up_places(folder.root, sources)
         forget_sources(folder.root, sources)
         return replace(found, snapshot=commit_without(newest, sources, retention_of(settings)))

@@ -1,1 +1,1 @@
-"""Prefect: the embedded server, runs in this process, and scheduled runs."""
+"""Prefect: the embedded server, runs in this process and scheduled runs."""

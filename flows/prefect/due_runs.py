@@ -1,4 +1,4 @@
-"""Poll the Prefect API for due runs until told to stop, and leave nothing running."""
+"""Due runs: poll the Prefect API for due runs until told to stop, and leave nothing running."""
 
 import asyncio
 from contextlib import nullcontext, suppress
@@ -21,9 +21,9 @@ STOP_S = 8.0
 
 
 class Polling(Runner):
-    """Prefect's runner, which also waits on SIGTERM until the runs that it started have ended.
+    """Prefect's runner, which on SIGTERM also waits for the end of the runs that it started.
 
-    The original does not await them, so that they outlive it.
+    The original does not await them, so they would outlive it.
     """
 
     main: "asyncio.Task[Any] | None" = None
@@ -54,7 +54,7 @@ def poll(
 ) -> None:
     """Serve the deployment `<kind>/<name>` until SIGTERM or Ctrl-C, then pause its schedule.
 
-    With `watched`, runs start after changes, too. Raises what ended the watch.
+    With `watched`, runs also start after changes. Raises the error that ended the watch.
     """
     runner = Polling(name=name, pause_on_shutdown=True, query_seconds=QUERY_S if watched else None)
     runner.add_flow(
@@ -75,6 +75,6 @@ def poll(
 
 
 def _kill() -> None:
-    """Kill the runs that have not ended. The store is consistent at any time."""
+    """Kill the runs that have not ended, which leaves the store consistent."""
     for run in active_children():
         run.kill()

@@ -1,4 +1,4 @@
-"""Run the Prefect flow in this process: find or start a server, silence its log, wait until its records are saved."""
+"""Prefect run: run the flow in this process with an existing or new server, and wait until its records are saved."""
 
 import logging
 import os
@@ -18,7 +18,7 @@ from docmill.storage.errors import Transient
 
 RECORDS_S = 60.0
 """Seconds to wait until the server has saved the records of all tasks. Records that arrive later are lost."""
-RECORDS_OF_A_FAILURE_S = 3.0  # some of its tasks never ran, so their number is unknown
+RECORDS_OF_A_FAILURE_S = 3.0  # some tasks never ran, so their number is unknown
 CONNECT_S = 10.0
 """Seconds for a configured API to accept a connection before the run gives up."""
 QUIET = {
@@ -38,7 +38,7 @@ def run_prefect(
 ) -> Report:
     """Run the flow `ingest` in this process, with the configured API or else an embedded server.
 
-    The API records the flow run, its task runs and artifacts. Raises what the pipeline raises, and `Transient` if no
+    The API records the flow run, its task runs and artifacts. Raises the pipeline's errors, and `Transient` if no
     server is available.
     """
     url = configured_api()
@@ -56,7 +56,7 @@ def run_prefect(
                 done: Any = ingest(
                     list(sources), str(settings.store), allow_delete, dry_run, retry, refresh_contexts=refresh_contexts
                 )
-                return cast(Report, done)  # Prefect hands out the data of the state
+                return cast(Report, done)  # Prefect returns the data of the state
         finally:
             _send_records()
             if url is None:
@@ -64,14 +64,14 @@ def run_prefect(
 
 
 def check_reachable(url: str, otherwise: str) -> None:
-    """Raise `Transient` unless a compatible Prefect API answers; `otherwise` says in the message what else to do."""
+    """Raise `Transient` unless a compatible Prefect API answers; `otherwise` is an alternative for the message."""
     try:
         _connect(url)
         from prefect import get_client
 
         with get_client(sync_client=True) as client:
             client.raise_for_api_version_mismatch()
-    except Exception as error:  # of the socket, of the client, or of any other server there
+    except Exception as error:  # from the socket, the client, or another server there
         raise Transient(f"Prefect's API at {url} cannot be used ({error}); start it, {otherwise}") from None
 
 
@@ -85,7 +85,7 @@ def _connect(url: str) -> None:
 
 @contextmanager
 def _quiet_console() -> Iterator[None]:
-    """Keep the flow's log off the terminal: errors are raised to the caller, who prints them."""
+    """Keep the flow's log off the terminal, because the caller prints the errors that are raised."""
 
     def others(record: logging.LogRecord) -> bool:
         return not record.name.startswith(("prefect.flow_runs", "prefect.task_runs"))
@@ -109,14 +109,14 @@ def _send_records() -> None:
 
 
 def _wait_for_records(own: RunContext) -> None:
-    """Wait until the server has saved all task runs: it drops unsaved ones on exit."""
+    """Wait until the server has saved all task runs, because it drops unsaved ones on exit."""
     deadline = time.monotonic() + (RECORDS_S if own.done else RECORDS_OF_A_FAILURE_S)
     while own.flow_run_id and _saved(own) < own.tasks and time.monotonic() < deadline:
         time.sleep(0.2)
 
 
 def _saved(own: RunContext) -> int:
-    """Return how many finished task runs the server has saved."""
+    """Return the number of finished task runs that the server has saved."""
     from prefect import get_client
     from prefect.client.schemas.filters import FlowRunFilter, FlowRunFilterId
 

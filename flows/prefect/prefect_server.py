@@ -1,4 +1,4 @@
-"""The embedded Prefect server: concurrent runs share one, which the first of them starts."""
+"""The embedded Prefect server, which concurrent runs share and the first of them starts."""
 
 import fcntl
 import json
@@ -16,7 +16,7 @@ from docmill.storage.errors import ConfigError, Transient
 from docmill.storage.files import OWNER_ONLY, flocked
 from docmill.storage.process.child_process import PYTHON
 
-STARTING = "docmill-starting.lock"  # held by the run that looks for a server or starts one
+STARTING = "docmill-starting.lock"  # held by the run that searches for a server or starts one
 LOG = "docmill-server.log"
 STARTUP_S = 180.0
 """Seconds for the server to answer. It creates its database first, which is slow on a slow disk."""
@@ -47,7 +47,7 @@ def embedded_server(port: int = 0) -> Iterator[str]:
 def prefect_home() -> Path:
     """Return the folder of the embedded server's database: PREFECT_HOME, else a folder in the user's cache.
 
-    Only the user can enter the folder, except a PREFECT_HOME that was there before: its mode stays.
+    Only the user can enter the folder, except for an existing PREFECT_HOME, which keeps its mode.
     """
     named, cache = os.environ.get("PREFECT_HOME"), os.environ.get("XDG_CACHE_HOME") or "~/.cache"
     home = Path(named or f"{cache}/docmill/prefect").expanduser().absolute()
@@ -114,7 +114,7 @@ def _start(home: Path, port: int) -> subprocess.Popen[bytes]:
 
 
 def _address(home: Path, started: list[subprocess.Popen[bytes]]) -> str:
-    """Wait for the server to answer, and return the URL of its API."""
+    """Wait for the server to answer and return the URL of its API."""
     deadline = time.monotonic() + STARTUP_S
     while time.monotonic() < deadline:
         if (home / ADDRESS).exists():
@@ -136,4 +136,4 @@ def _wait_for_end(started: list[subprocess.Popen[bytes]]) -> None:
         try:
             server.wait(SHUTDOWN_S + 5.0)
         except subprocess.TimeoutExpired:
-            server.returncode = 0  # it ends with the last lease, which another run holds
+            server.returncode = 0  # it ends with the last lease, held by another run

@@ -1,4 +1,4 @@
-"""Start a run on the engine that the settings choose; the command line and `docmill.ingest` use this."""
+"""Run on engine: start a run on the engine of the settings, for the command line and `docmill.ingest`."""
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -30,15 +30,15 @@ def start_run(
     progress: "Callable[[Phase], None] | None" = None,
     tell: Callable[[str], None] | None = None,
 ) -> "Report":
-    """Run the ingest and return its report. The default of `sources` is the settings.
+    """Run the ingest and return its report. By default, the sources are those of the settings.
 
-    The local engine calls `progress` with the phase that it is at, and `tell` with a line about each of several
-    commits. Raises what `docmill.flows.runs.pipeline.ingest` raises, `ConfigError` if no source is named, and
-    `StoreError` if a file is where the store should be.
+    The local engine calls `progress` with the current phase, and `tell` with a line for each of several commits. Raises
+    the errors of `docmill.flows.runs.pipeline.ingest`, `ConfigError` if no source is named, and `StoreError` if there
+    is a file at the path of the store.
     """
     named = sources_of(settings, sources)
     if url_of(settings.store) is None:
-        check_free(settings.store)  # before a Prefect server is started, which takes seconds
+        check_free(settings.store)  # before starting a Prefect server, which takes seconds
     if engine_of(settings, options) == "prefect":
         from docmill.flows.prefect.prefect_run import run_prefect
 
@@ -56,7 +56,7 @@ def start_run(
 
 @contextmanager
 def ready_for_runs(settings: "Settings") -> Iterator[None]:
-    """Keep what several runs share during the block: the embedded Prefect server, if they need one."""
+    """Keep the embedded Prefect server, if needed, during the block, so that several runs share it."""
     if choose_engine(settings.engine) == "prefect" and configured_api() is None:
         from docmill.flows.prefect.prefect_server import embedded_server
 
@@ -74,7 +74,7 @@ def engine_of(settings: "Settings", options: "RunOptions") -> EngineName:
 
 
 def sources_of(settings: "Settings", named: Sequence[str]) -> list[str]:
-    """Return the given sources, else those of the settings; raise ConfigError if there are none."""
+    """Return the given sources, else those of the settings; raise `ConfigError` if there are none."""
     if not (sources := list(named or settings.sources)):
         raise ConfigError("no source given; name a folder, or set `sources` in docmill.toml")
     return sources

@@ -1,4 +1,4 @@
-"""`docmill schedule`: scheduled ingest in one process on one machine, with its own server if no API is configured."""
+"""Scheduled runs: `docmill schedule`, in one process on one machine, with its own server if no API is configured."""
 
 import fcntl
 import json
@@ -23,7 +23,7 @@ from docmill.storage.errors import ConfigError, Locked
 from docmill.storage.files import flocked
 from docmill.storage.keys import key_of
 
-PORT = 4200  # Prefect's default port, where people look for its UI
+PORT = 4200  # Prefect's default port, where people expect its UI
 HOUSE = Path(__file__).parents[2]
 LOCALTIME = Path("/etc/localtime")
 
@@ -33,12 +33,12 @@ def serve(
 ) -> None:
     """Ingest `sources` on the schedule `cron`, in local time, until the process is stopped.
 
-    With a `observer`, at the start and after changes, too. With `learns`, a docmill.toml, learn from judged queries
-    instead: that file alone says how, because it is what learning changes.
+    With an `observer`, runs also start at once and after changes. With `learns`, a docmill.toml, runs learn from judged
+    queries instead, with the settings of only that file, because learning changes it.
 
-    Serves the flow as a deployment of the configured Prefect API, else of an embedded server, which ends with the last
-    process that uses it. Runs never overlap: a run that is due while another runs is cancelled. Raises `Locked` if
-    another run of it, in this or another process, serves the same sources into the same store.
+    Serves the flow as a deployment of the configured Prefect API, or else of an embedded server, which ends with the
+    last process that uses it. Runs never overlap: a run that is due during another one is cancelled. Raises `Locked` if
+    the same sources and store are already served, in this or another process.
     """
     url = configured_api()
     name, kind = deployment_name(settings.store, sources), "learn" if learns else "ingest"
@@ -64,7 +64,7 @@ def serve(
 
 
 def deployment_name(store: Path, sources: Sequence[str]) -> str:
-    """Return a name that is unique to this store and these sources, and the same every time.
+    """Return a name that depends only on the store and the sources.
 
     Two processes that share a deployment would run with each other's parameters and pause each other's schedule.
     """
@@ -73,7 +73,7 @@ def deployment_name(store: Path, sources: Sequence[str]) -> str:
 
 @contextmanager
 def alone(name: str, kind: str = "ingest") -> Iterator[None]:
-    """Hold the lock of a deployment during the block; raise `Locked` if it is held on this machine already."""
+    """Hold the lock of a deployment during the block; raise `Locked` if it is already held on this machine."""
     with ExitStack() as stack:
         try:
             stack.enter_context(flocked(prefect_home() / _lock_of(name, kind), fcntl.LOCK_EX | fcntl.LOCK_NB, 0o600))
@@ -98,7 +98,7 @@ def _schedule(cron: str) -> Any:
 
 
 def _local_zone() -> str:
-    """Return the name of this machine's time zone, UTC if it has none."""
+    """Return the name of this machine's time zone, or UTC if it has none."""
     named = os.environ.get("TZ", "").lstrip(":") or str(LOCALTIME.resolve()).partition("/zoneinfo/")[2]
     try:
         return ZoneInfo(named).key
@@ -107,14 +107,14 @@ def _local_zone() -> str:
 
 
 def _surroundings(settings: Settings, url: str | None, by_file: bool = False) -> dict[str, str]:
-    """Return the variables that give a run in its own process this code, and the settings unless a file has them."""
+    """Return the variables that pass this code to a run's process, and the settings unless a file has them."""
     path = os.pathsep.join(filter(None, (str(HOUSE), os.environ.get("PYTHONPATH"))))
     home = {} if url else {"PREFECT_HOME": str(prefect_home())}
     return {"PYTHONPATH": path, **home, **({} if by_file else variables_of(settings))}
 
 
 def variables_of(settings: Settings) -> dict[str, str]:
-    """Return the environment variables that give another process of docmill these settings."""
+    """Return the environment variables that pass these settings to another process of docmill."""
     values: dict[str, str] = {}
     for key in keys():
         value: Any = settings.model_dump(mode="json")

@@ -1,4 +1,4 @@
-"""The process of the embedded Prefect server: it serves as long as somebody holds a lease, then ends.
+"""The process of the embedded Prefect server, which runs while any process holds a lease.
 
 `docmill.flows.prefect.prefect_server` starts it as `python -m docmill.flows.prefect.server_main HOME PORT`. A lease
 is a shared `flock`. The kernel releases it however its holder dies, so no run leaves a server behind.
@@ -79,16 +79,16 @@ def _create(home: Path, port: int) -> "uvicorn.Server":
     from fastapi.middleware.trustedhost import TrustedHostMiddleware
     from prefect.server.api.server import create_app
 
-    # A page whose own name suddenly leads to loopback sends another `Host`. The check is around the app, not in it: the
-    # server's own services call the app under a name of their own.
+    # A page whose host name was rebound to loopback sends another `Host`. The check is around the app and not in it,
+    # because the server's services call the app under another name.
     app = TrustedHostMiddleware(create_app(final=True), HOSTS, www_redirect=False)
     return uvicorn.Server(uvicorn.Config(app, log_level="error", lifespan="on", timeout_graceful_shutdown=3))
 
 
 def _keep_private(home: Path) -> None:
-    """Let only the user read what the server writes from here on, and the database that an earlier one left.
+    """Let only the user read what the server writes from now on, and the database of an earlier server.
 
-    Not sooner: the pages that Prefect copies into its package belong to all users of that.
+    Not earlier, because the pages that Prefect copies into its package are for all its users.
     """
     os.umask(0o077)
     for part in home.glob("prefect.db*"):
@@ -109,7 +109,7 @@ def _end_with_last_lease(server: "uvicorn.Server", home: Path) -> None:
     fcntl.flock(leases, fcntl.LOCK_EX)
     server.should_exit = True
     time.sleep(SHUTDOWN_S)
-    os._exit(0)  # one of its services does not end; committed transactions are safe
+    os._exit(0)  # one of the server's services does not end; committed transactions are safe
 
 
 if __name__ == "__main__":

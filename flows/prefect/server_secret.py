@@ -1,4 +1,4 @@
-"""The secret of the embedded server: a file that only its user can read, and a variable for the processes of a run."""
+"""The secret of the embedded server: a file that only the user can read, and a variable for the processes of a run."""
 
 import os
 from pathlib import Path
@@ -6,18 +6,18 @@ from secrets import token_urlsafe
 
 from docmill.storage.errors import Transient
 
-SECRET = "docmill-server.secret"  # its content is what Prefect's page asks for
+SECRET = "docmill-server.secret"  # Prefect's page asks for its content
 SERVER_VARIABLE = "PREFECT_SERVER_API_AUTH_STRING"
 CLIENT_VARIABLE = "PREFECT_API_AUTH_STRING"
 _BYTES = 24  # of randomness, so that guessing is hopeless
-_OTHERS = 0o077  # the permissions of everybody but the owner
+_OTHERS = 0o077  # the permissions of all users but the owner
 
 
 def provide(home: Path) -> str:
-    """Return the secret of the server of `home` as "user:password", and keep it in the file `SECRET`.
+    """Return the secret of the server of `home` as "user:password", and save it in the file `SECRET`.
 
-    It is `PREFECT_SERVER_API_AUTH_STRING` if set, else the kept one, so that a browser stays logged in, else a new
-    one. A kept secret that other users could read is replaced.
+    It is `PREFECT_SERVER_API_AUTH_STRING` if set, else the saved one, so that browsers stay logged in, else a new one.
+    A saved secret that other users could read is replaced.
     """
     secret = os.environ.get(SERVER_VARIABLE, "").strip() or _kept(home) or f"docmill:{token_urlsafe(_BYTES)}"
     with os.fdopen(open_private(home / SECRET), "w", encoding="utf-8") as file:

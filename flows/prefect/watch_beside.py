@@ -1,4 +1,4 @@
-"""Watch beside: keep a store up to date in a process of its own while this one serves it."""
+"""Watch beside: keep a store up to date in a separate process while this one serves it."""
 
 import os
 import subprocess
@@ -11,17 +11,17 @@ from docmill.flows.config.settings import Settings
 from docmill.flows.prefect.scheduled_runs import variables_of
 
 _END_S = 10.0
-"""Seconds for a watch to end when it is told to; it needs less than two."""
+"""Seconds for a watch to end after it is told to; it needs less than two."""
 
 
 @contextmanager
 def watch_beside(settings: Settings, tell: Callable[[str], None]) -> Iterator[None]:
     """Run `docmill watch` with these settings during the block, in a process that ends with this one.
 
-    If the watch ends by itself, as for a source that does not exist, `tell` hears it; whoever serves goes on.
+    If the watch ends by itself, such as for a source that does not exist, `tell` is called, and serving continues.
     """
     command = [*_program(sys.orig_argv), "watch", "--parent", str(os.getpid())]
-    # What a watch prints is for whoever started it, and standard output may be that of a protocol.
+    # The output of a watch is for the user, and standard output may carry a protocol.
     process = subprocess.Popen(
         command, env=os.environ | variables_of(settings), stdin=subprocess.DEVNULL, stdout=sys.stderr.fileno()
     )
@@ -45,5 +45,5 @@ def watch_beside(settings: Settings, tell: Callable[[str], None]) -> Iterator[No
 
 
 def _program(argv: Sequence[str]) -> list[str]:
-    """Return how to start docmill: as this process was, up to the name of its command."""
+    """Return the command to start docmill like this process, up to the name of its command."""
     return [*argv[: argv.index("serve")]] if "serve" in argv else [sys.executable, "-m", "docmill.flows.cli.start"]

@@ -1,4 +1,4 @@
-"""Watched runs: start a run of a deployment after each burst of changes of its sources, and wait for its end."""
+"""Watched runs: start a run of a deployment after each burst of changes in its sources, and wait for its end."""
 
 import asyncio
 import sys
@@ -19,16 +19,16 @@ from docmill.flows.watching.watch import Observer, WatchLoop
 from docmill.storage.errors import DocmillError, Transient
 
 QUERY_S = 1.0
-"""Seconds between two questions of a runner for due runs if it watches; Prefect's 10 would delay each change."""
-_END_S = 1.0  # between two looks whether a run has ended
+"""Seconds between polls for due runs while watching; Prefect's 10 would delay each change."""
+_END_S = 1.0  # between two checks whether a run has ended
 _DEPLOYED_S = 60.0  # for the runner to register the deployment
 
 
 @dataclass(slots=True)
 class WatchedRuns:
-    """The runs that changes of the sources start, besides those of the schedule of the deployment `name`.
+    """The runs started by changes of the sources, besides scheduled ones, of the deployment `name`.
 
-    `error` is what ended the watch, if anything did.
+    `error` is the error that ended the watch, if any.
     """
 
     name: str
@@ -37,7 +37,7 @@ class WatchedRuns:
 
     @contextmanager
     def beside(self, ended: Callable[[], object]) -> Iterator[None]:
-        """Watch in a thread during the block; call `ended` if an error ends the watch before."""
+        """Watch in a thread during the block; call `ended` if an error ends the watch earlier."""
 
         def work() -> None:
             try:
@@ -54,15 +54,15 @@ class WatchedRuns:
             self.observer.ended.set()
 
     def started(self, observer: Observer) -> None:
-        """Say which sources are watched, and how."""
+        """Log which sources are watched, and how."""
         for one in observer.watched:
             self._say(one.spelled(observer.options.poll_s))
 
     def done(self, report: Report, seconds: float) -> None:
-        """Leave it to Prefect to say what a run did."""
+        """Do nothing, because Prefect reports what a run did."""
 
     def failed(self, message: str) -> None:
-        """Say why a run failed, and when it is tried again."""
+        """Log why a run failed, and when it will be retried."""
         self._say(message)
 
     def _say(self, message: str) -> None:
@@ -77,7 +77,7 @@ class WatchedRuns:
         if state is None or not state.is_completed():
             why = f": {state.message}" if state and state.message else ""
             raise Transient(f"the run {run.name} ended as {state.name if state else 'unknown'}{why}")
-        # The report stays in the run; all that counts here is whether to try again soon.
+        # The report stays in the run; only whether to retry soon matters here.
         away = state.name == SOURCE_UNREACHED
         return Report(engine="prefect", unreached=[UnreachedSource("", state.message or "")] if away else [])
 

@@ -1,1 +1,1 @@
-"""Watching: notice that sources have changed, and ingest each burst of changes in one run."""
+"""Watching: detect changes of sources, and ingest each burst of changes in one run."""

@@ -1,4 +1,4 @@
-"""Folder events: what the system tells of changes below folders, and the mounts of which it tells nothing."""
+"""Folder events: the system's notifications of changes below folders, and the mounts that have none."""
 
 import re
 from collections.abc import Generator, Iterator, Sequence
@@ -17,11 +17,11 @@ _LOCAL = {
     "apfs", "bcachefs", "btrfs", "ext2", "ext3", "ext4", "exfat", "f2fs", "jfs", "msdos", "ntfs3", "overlay", "ramfs",
     "reiserfs", "tmpfs", "vfat", "xfs", "zfs",
 }  # fmt: skip
-"""File systems whose every change goes through this kernel. Network and shared folders (nfs, cifs, 9p, virtiofs, fuse)
-are changed by other machines, of which the kernel here hears nothing; of an unknown type nothing is promised."""
+"""File systems where all changes go through this kernel. Network and shared folders (nfs, cifs, 9p, virtiofs, fuse) may
+be changed by other machines without the kernel's knowledge, and nothing is known about other types."""
 
 
-_ESCAPE = re.compile(r"\\([0-7]{3})")  # of white space in a mount point
+_ESCAPE = re.compile(r"\\([0-7]{3})")  # for white space in a mount point
 
 
 class Mount(NamedTuple):
@@ -32,13 +32,13 @@ class Mount(NamedTuple):
 
 
 def deaf(folder: Path, table: Path = _MOUNTS) -> Mount | None:
-    """Return the first mount at or below a folder whose changes may give no events, or None.
+    """Return the first mount at or below a folder whose changes may cause no events, or None.
 
-    `table` is in the form of Linux's mountinfo. Without one, as on macOS, events are taken for given.
+    `table` has the format of Linux's mountinfo. Without one, as on macOS, events are assumed to work.
     """
     mounts = list(_mounts(table))
     above = [mount for mount in mounts if folder.is_relative_to(mount.point)]
-    own = sorted(above, key=lambda mount: len(mount.point.parts))[-1:]  # of two at one point, the last one is seen
+    own = sorted(above, key=lambda mount: len(mount.point.parts))[-1:]  # of two at one place, the last is visible
     below = [mount for mount in mounts if mount.point != folder and mount.point.is_relative_to(folder)]
     return next((mount for mount in (*own, *below) if mount.kind not in _LOCAL), None)
 
@@ -55,20 +55,20 @@ def _mounts(table: Path) -> Iterator[Mount]:
 
 
 _LONGEST_BURST_S = 5.0
-"""Seconds after which a burst is taken as over: a file that is written all the time must not hold up the others."""
+"""Seconds after which a burst counts as over, so that a file that is written all the time does not delay others."""
 
 
-_CALL_S = 0.1  # for which one call waits
+_CALL_S = 0.1  # seconds that one call waits
 
 
 _MS = 1000
 
 
 class FolderEvents:
-    """The events below some folders, from the moment on that this is made.
+    """The events below some folders since the creation of this object.
 
-    Raises `OSError` if the system cannot watch so many folders. Changes of what a run leaves out are no events here,
-    nor are those of stores: the runs of two watches would set each other off.
+    Raises `OSError` if the system cannot watch so many folders. Changes of files that a run leaves out are not events
+    here, nor are those of stores, because the runs of two watches would trigger each other.
     """
 
     def __init__(self, folders: Sequence[Path], options: DiscoverOptions, debounce_s: float) -> None:
@@ -87,12 +87,12 @@ class FolderEvents:
             force_polling=False,
             ignore_permission_denied=True,
         )
-        self._early = bool(next(self._events))  # the first turn sets the watches
+        self._early = bool(next(self._events))  # the first call sets the watches
 
     def wait(self, seconds: float) -> bool:
-        """Wait for the end of the next burst; return False if none begins within about so many seconds.
+        """Wait for the end of the next burst; return False if none begins within about `seconds`.
 
-        Raises `RuntimeError` if the system does not tell of events any more.
+        Raises `RuntimeError` if the system no longer reports events.
         """
         early, self._early = self._early, False
         return early or any(next(self._events) for _ in range(max(1, round(seconds / _CALL_S))))
@@ -102,7 +102,7 @@ class FolderEvents:
         self._events.close()
 
     def _matters(self, _: Change, name: str) -> bool:
-        """Return whether a run may have to do with a path."""
+        """Return whether a path may matter for a run."""
         path = Path(name)
         if self._store and path.is_relative_to(self._store):
             return False
@@ -115,7 +115,7 @@ class FolderEvents:
         above = [PurePath(*steps[:end]).as_posix() for end in range(1, len(steps) + 1)]
         if any(self._rules.drop(uri, step, True) for uri, step in zip(above[:-1], steps, strict=False)):
             return False
-        is_folder = not path.is_file()  # what is gone may have been one
+        is_folder = not path.is_file()  # a removed path may have been a folder
         return not self._rules.drop(above[-1], steps[-1], is_folder) and not _in_store(path, len(steps))
 
 

@@ -1,4 +1,4 @@
-"""Watch: run the ingest once, then again after each burst of changes that events or looks at the sources tell."""
+"""Watch: run the ingest once, then again after each burst of changes that events or polls of the sources show."""
 
 import threading
 import time
@@ -22,18 +22,19 @@ from docmill.tasks.sources.discover import open_source
 from docmill.tasks.sources.source import DiscoverOptions, Source
 
 LEAST_S = 1.0
-"""Seconds between two looks that a source asks for: one that never stops telling of changes costs no more."""
+"""Minimal seconds between two polls that a source requests, in case it reports changes all the time."""
 Seen = frozenset[tuple[object, ...]] | str
-"""What a look at a source found: a tuple for each path, a text that changes with them, or the error that hid them."""
+"""The result of a poll of a source: a tuple for each path, a text that changes with them, or an error."""
 Wait = Callable[[float, threading.Event], bool]
-"""Waits until a source tells of a change, for so many seconds and until the event; False at once if it cannot tell."""
+"""Waits until a source reports a change, the seconds are over or the event is set; False at once if it cannot report.
+"""
 
 
 class Poll:
-    """Looks at a source every `every_s` seconds, and sets `stirred` when it differs from what a run has seen.
+    """Polls a source every `every_s` seconds, and sets `stirred` when it differs from the state of the last run.
 
-    Between two looks it lets the source `wait`, which may tell of a change by itself; the next look follows. A source
-    that answers slowly holds up no other. The thread ends with the process, or after `end`.
+    Between two polls it lets the source `wait`, which may report a change by itself and so cause the next poll. A slow
+    source does not delay others. The thread ends with the process, or after `end`.
     """
 
     def __init__(self, look: Callable[[], Seen], wait: Wait, every_s: float, stirred: threading.Event) -> None:
@@ -45,18 +46,18 @@ class Poll:
         threading.Thread(target=self._work, name="docmill-poll", daemon=True).start()
 
     def arm(self, ended: threading.Event) -> None:
-        """Note the state as that before a run: what was seen last, else what the first look finds."""
+        """Record the state before a run: the last one seen, or else the result of the first poll."""
         while not self._looked.wait(_TURN_S) and not ended.is_set():
             pass
         self._before = self._latest
 
     @property
     def differs(self) -> bool:
-        """Whether the source is no longer as it was before the run."""
+        """Whether the source has changed since the state before the run."""
         return self._before is not None and self._latest != self._before
 
     def end(self) -> None:
-        """Look no more."""
+        """Stop polling."""
         self._ended.set()
 
     def _work(self) -> None:
@@ -72,14 +73,14 @@ class Poll:
 
 
 _LOOK_S = 1.0
-"""Seconds between two looks at the folders of the sources themselves: one that is moved away gives no event."""
+"""Seconds between two checks of the folders of the sources themselves: moving one away causes no event."""
 _TURN_S = 0.2
-"""Seconds to wait for events before the polls are heard again."""
+"""Seconds to wait for events before the polls are checked again."""
 
 
 @dataclass(frozen=True, slots=True)
 class Watched:
-    """A source, None if it cannot be had, and why it is polled; "" if the file system tells of its changes."""
+    """A source, or None if it is unavailable, and why it is polled, or "" if the file system reports its changes."""
 
     argument: str
     source: Source | None
@@ -87,18 +88,18 @@ class Watched:
 
     @property
     def folder(self) -> Path | None:
-        """The folder whose events tell of changes, None if it is polled."""
+        """The folder whose events show changes, or None if the source is polled."""
         return self.source.folder if self.source and not self.why_polled else None
 
     def every_s(self, poll_s: float) -> float:
-        """Return how many seconds lie between two questions, where others are asked every `poll_s`."""
+        """Return the seconds between two polls of this source, if the default is `poll_s`."""
         return (self.source.watch_s if self.source else 0.0) or poll_s
 
     def wait(self, seconds: float, ended: threading.Event) -> bool:
-        """Let the source tell of a change by itself; False if it cannot."""
+        """Let the source report a change by itself; return False if it cannot."""
         try:
             return self.source is not None and seconds > 0 and self.source.wait(seconds, ended)
-        except Exception:  # the next look meets it as well
+        except Exception:  # the next poll will meet it as well
             return False
 
     def spelled(self, poll_s: float) -> str:
@@ -108,7 +109,7 @@ class Watched:
 
 
 class Observer:
-    """The sources of a watch; `arm` before each run, so that nothing that changes during the run is missed."""
+    """The sources of a watch. Call `arm` before each run, so that no change during the run is missed."""
 
     def __init__(self, settings: Settings, arguments: Sequence[str], options: WatchOptions) -> None:
         self._arguments = arguments
@@ -116,7 +117,7 @@ class Observer:
         self._rules: DiscoverOptions = discover_options(settings, may_be_empty=True)
         self._tables = settings.source
         self._events: FolderEvents | None = None
-        # Those of the store spare a crawl at the start. A look is not a run, and keeps nothing.
+        # The checkpoints of the store save a crawl at the start. A poll is not a run and stores nothing.
         self._checkpoints = Checkpoints(None if is_address(str(settings.store)) else Path(settings.store))
         self._polls: list[Poll] = []
         self._stirred = threading.Event()
@@ -125,9 +126,9 @@ class Observer:
         self.ended = threading.Event()
 
     def arm(self, afresh: bool = False) -> None:
-        """Note the state of the sources as that before a run; with `afresh`, watch all folders again.
+        """Record the state of the sources before a run; with `afresh`, watch all folders again.
 
-        A source that cannot be had is polled until it can. Raises `SourceError` or `Transient` if none can.
+        An unavailable source is polled until it is available. Raises `SourceError` or `Transient` if none is.
         """
         if afresh or not self.watched or self._replaced() or not all(one.source for one in self.watched):
             self.close()
@@ -171,7 +172,7 @@ class Observer:
         folders = [one.folder for one in watched if one.folder]
         try:
             self._events = FolderEvents(folders, self._rules, self.options.debounce_s) if folders else None
-        except OSError as error:  # so many folders cannot be watched
+        except OSError as error:  # too many folders to watch
             why = f"the system cannot watch it ({error})"
             watched = [one if one.why_polled else replace(one, why_polled=why) for one in watched]
         self.watched = tuple(watched)
@@ -183,36 +184,36 @@ class Observer:
         ]
 
     def _told(self, seconds: float) -> bool:
-        """Return whether an event told of a change within so many seconds."""
+        """Return whether an event reported a change within `seconds`."""
         if self._events is None:
             self._stirred.wait(seconds)
             self._stirred.clear()
             return False
         try:
             return self._events.wait(min(seconds, _TURN_S) if self._polls else seconds)
-        except RuntimeError:  # of watchfiles, whose thread has ended
+        except RuntimeError:  # from watchfiles, whose thread has ended
             self.close()
             return True
 
     def _replaced(self) -> bool:
-        """Return whether another folder, or none, is where one was watched."""
+        """Return whether a watched folder was removed or replaced by another."""
         return any(_identity(folder) != known for folder, known in self._folders.items())
 
     def _look(self, one: Watched) -> Seen:
-        """Return what the cheapest question tells of a source: its mark, or else all that it lists."""
+        """Return the state of a source by the cheapest way: its mark, or else its listing."""
         try:
             source = one.source or open_source(one.argument, self._tables)
             if (mark := source.mark()) is not None:
                 return mark
             listing = source.list(self._rules, self._checkpoints)
-        except Exception as error:  # the run will meet it as well, and tell of it
+        except Exception as error:  # the run will meet and report it as well
             return type(error).__name__
         files = ((file.uri, file.size, file.mtime_ns, file.inode, file.origin) for file in listing.found)
         return frozenset((*files, *((skipped.uri, skipped.reason) for skipped in listing.skipped)))
 
 
 def _why_polled(source: Source, rules: DiscoverOptions) -> str:
-    """Return why no events tell of all changes of a source, or "" if they do."""
+    """Return why events do not report all changes of a source, or "" if they do."""
     if source.folder is None or source.pattern:
         return source.kind
     if rules.follow_links == "all":
@@ -235,26 +236,26 @@ _FIRST_PAUSE_S = 1.0
 
 _AT_THE_START: _Passing = (Transient, OSError)
 _LATER: _Passing = (Transient, OSError, SourceError, StoreError)
-"""The errors that time or a person may mend while the watch goes on. At the start a source that does not exist is a
-slip of the pen, and a store of another model will not become one of this."""
+"""The errors that may pass or be corrected during a watch. At the start, a missing source is probably a typing error,
+and a store with another model needs a decision."""
 
 
 class Told(Protocol):
-    """Hears what a watch does."""
+    """Receives the events of a watch."""
 
     def started(self, observer: Observer) -> None:
-        """Hear that the sources are watched, and how."""
+        """Called when the sources are watched."""
 
     def done(self, report: Report, seconds: float) -> None:
-        """Hear of a run that has ended."""
+        """Called after a run."""
 
     def failed(self, message: str) -> None:
-        """Hear why a run failed, and when it is tried again."""
+        """Called after a failed run with the reason and the time of the next try."""
 
 
 @dataclass(frozen=True, slots=True)
 class WatchLoop:
-    """A watch over the sources of `observer`: `run` ingests them, and `told` hears what comes of it."""
+    """A watch of the sources of `observer`: `run` ingests them, and `told` receives the results."""
 
     observer: Observer
     run: Callable[[RunOptions], Report]
@@ -263,9 +264,9 @@ class WatchLoop:
     def work(self, first: RunOptions) -> None:
         """Run with the options `first`, then after each burst of changes, and at least as often as the options say.
 
-        A run that fails is tried again, sooner if the sources change. The first one raises what no retry mends, such as
-        `SourceError`; a later one only what is wrong in the settings, as `ConfigError` or `QueryError`. While a run
-        lacks a source, the next one follows as soon as after a failure. Returns when `observer.ended` is set.
+        A failed run is retried, sooner if the sources change. The first run raises errors that a retry does not solve,
+        such as `SourceError`; a later run raises only errors in the settings, as `ConfigError` or `QueryError`. If a
+        run lacks a source, the next one follows as soon as after a failure. Returns when `observer.ended` is set.
         """
         complete = self._until_it_succeeds(first, _AT_THE_START)
         self.told.started(self.observer)
@@ -280,7 +281,7 @@ class WatchLoop:
         return min(2 * pause, self.observer.options.longest_pause_s)
 
     def _until_it_succeeds(self, options: RunOptions, passing: _Passing, afresh: bool = False) -> bool:
-        """Run, and try again with growing pauses while it fails. Return whether all sources were reached."""
+        """Run, and retry with growing pauses while it fails. Return whether all sources were reached."""
         pause = _FIRST_PAUSE_S
         while not self.observer.ended.is_set():
             began = time.monotonic()
@@ -298,5 +299,5 @@ class WatchLoop:
 
 
 def _spelled(error: Exception) -> str:
-    """Return the message of an error; what it tells to do about a lock, the watch does by itself."""
+    """Return the message of an error, without advice about a lock, which the watch follows by itself."""
     return str(error).partition("; wait")[0] if isinstance(error, Locked) else str(error)

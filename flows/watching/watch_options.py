@@ -1,27 +1,28 @@
-"""Watch options: how long to wait for the end of a burst, and how often to look where no event tells."""
+"""Watch options: how long to wait for the end of a burst, and how often to poll sources without events."""
 
 from dataclasses import dataclass
 
 from docmill.storage.errors import ConfigError
 
 DEBOUNCE_S = 0.1
-"""Seconds without a change that end a burst. More delays every save; less cuts what git or rsync writes into several
-commits, which costs snapshots and loses nothing."""
+"""Seconds without a change that end a burst. With more, every save takes longer to appear; with less, changes by git or
+rsync are divided into several commits, which costs snapshots but loses nothing."""
 POLL_S = 5.0
-"""Seconds between two looks at a source without events. Each look lists it all, and an object store bills listings."""
+"""Seconds between two polls of a source without events. Each lists the whole source, and object stores charge for it.
+"""
 EVERY_S = 600.0
-"""Seconds between two runs at most. Events get lost: the kernel drops them when its queue is full."""
+"""Maximum seconds between two runs, because the kernel drops events when its queue is full."""
 
 LONGEST_PAUSE_S = 60.0
-"""Seconds between two tries of a run that fails, at most; each pause is twice the one before."""
+"""Maximum seconds between two tries of a failing run; each pause is twice the one before."""
 
 
 @dataclass(frozen=True, slots=True)
 class WatchOptions:
     """How long to wait, in seconds.
 
-    `debounce_s` without a change end a burst, `poll_s` lie between two looks at a source without events, `every_s`
-    between two runs at most, and `longest_pause_s` between two tries of a run that fails.
+    `debounce_s` without a change end a burst, `poll_s` is the time between two polls of a source without events,
+    `every_s` the maximum time between two runs, and `longest_pause_s` that between two tries of a failing run.
     """
 
     debounce_s: float = DEBOUNCE_S

@@ -1,1 +1,1 @@
-"""Records: what Prefect keeps and shows of a run: its outcome and the graph of its tasks."""
+"""Records: what Prefect saves and shows of a run: its outcome and the graph of its tasks."""

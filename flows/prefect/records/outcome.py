@@ -1,4 +1,4 @@
-"""Outcome: how a run ended, as the final state, the events and the artifacts of its flow run."""
+"""Outcome: the result of a run as the final state, events and artifacts of its flow run."""
 
 from collections.abc import Iterator
 from dataclasses import asdict
@@ -17,24 +17,24 @@ from docmill.storage.address import absolute
 from docmill.storage.schema import RejectRow
 
 MOST_ROWS = 1000
-"""Rows in the table of rejects. Prefect's page draws them all at once, and `docmill rejects` lists the rest."""
+"""Rows in the table of rejects. Prefect's page renders them all at once, and `docmill rejects` lists the rest."""
 MOST_URIS = 100  # in an event, whose size Prefect limits to 1.5 MB
 
 
 SOURCE_UNREACHED = "SourceUnreached"
-"""The name of the state of a run that lacked a source."""
+"""The state name of a run that could not reach a source."""
 SEEN = "Items and bytes that the run listed and fetched, by source. Also: docmill sources"
 MOST_NAMED = 5
-"""Documents that the message of a state names: it is a line of a list and of an alert."""
+"""Number of documents named in the message of a state, which is a line of a list or an alert."""
 
 
 def final_state(report: Report) -> State[Report]:
-    """Return the state that a flow run ends in: completed, with a name that automations can tell apart."""
+    """Return the final state of a flow run: completed, with a name that automations can distinguish."""
     return Completed(name=state_name(report), message=one_line(_message(report)), data=report)
 
 
 def _message(report: Report) -> str:
-    """Return what a run did and what it lacks, for an alert: counts, and the names of sources and files."""
+    """Return what a run did and what is missing, for an alert: counts, and names of sources and files."""
     said = [report.headline, *(f"source {one.source} not reached: {one.message}" for one in report.unreached)]
     bad = [*report.rejects, *report.rejected_before]
     if bad:
@@ -44,7 +44,7 @@ def _message(report: Report) -> str:
 
 
 def state_name(report: Report) -> str:
-    """Return HeldByGate, SourceUnreached, CompletedWithRejects, NothingToDo or Completed; the first that is true."""
+    """Return HeldByGate, SourceUnreached, CompletedWithRejects, NothingToDo or Completed, the first that applies."""
     if report.candidate:
         return "HeldByGate"
     if report.unreached:
@@ -57,7 +57,7 @@ def state_name(report: Report) -> str:
 
 
 def leave_artifacts(report: Report, store: Path) -> None:
-    """Leave the summary of a run, and the table of the documents that the store lacks."""
+    """Create the summary of a run and the table of missing documents as artifacts."""
     summary = artifact_key("ingest", store)
     create_markdown_artifact(report.as_markdown(), key=summary, description="What the run did")
     rows = [_row(one) for one in (*report.rejects, *report.rejected_before)]
@@ -67,7 +67,7 @@ def leave_artifacts(report: Report, store: Path) -> None:
 
 
 def emit_events(report: Report, store: Path) -> None:
-    """Tell automations what has happened: a commit, new rejects, or a snapshot that the gate held back."""
+    """Emit events for automations: a commit, new rejects, or a snapshot that the gate held back."""
     resource = {
         "prefect.resource.id": f"docmill.store.{artifact_key('store', store).removeprefix('store-')}",
         "prefect.resource.name": store.name,

@@ -28,12 +28,12 @@ Inputs = dict[str, list[TaskRunResult | FlowRunResult | Parameter | Constant]]
 
 
 class Mark:
-    """What a later task waits for in place of a step that was recorded; Prefect knows its task run by this object."""
+    """A placeholder for a recorded step that later tasks wait for; Prefect maps this object to the task run."""
 
 
 @dataclass(slots=True)
 class TaskGraph:
-    """The steps of a flow run so far, by their keys. `ends` are those that no other step follows."""
+    """The steps of a flow run so far by key. `ends` are those that no other step follows."""
 
     flow_run_id: UUID
     marks: dict[str, Mark | PrefectFuture[Any]] = field(default_factory=dict)
@@ -41,7 +41,7 @@ class TaskGraph:
     ends: dict[str, None] = field(default_factory=dict)
 
     def submit(self, node: Node, step: Callable[..., T], *args: Any) -> Future[T]:
-        """Start a step as a task run, after the steps of its node."""
+        """Start a step as a task run after the steps that its node depends on."""
         upstream = [self.marks[key] for key in self._before(node)]
         task = as_task(step).with_options(task_run_name=node.name)
         future = task.submit(*args, wait_for=upstream)
@@ -49,7 +49,7 @@ class TaskGraph:
         return cast("Future[T]", future)
 
     def record(self, node: Node, began: float, seconds: float, message: str) -> None:
-        """Add a task run that has ended, as Prefect's own engine reports one: by an event with its final state."""
+        """Add a finished task run as Prefect's engine does: by an event with its final state."""
         inputs: Inputs = {"wait_for": [TaskRunResult(id=self.ids[key]) for key in self._before(node)]}
         if node.inside:
             inputs["__parents__"] = [TaskRunResult(id=self.ids[node.inside])]
