@@ -1,1 +1,1 @@
-"""Access: a snapshot as some principals may see it, as a small store of its own."""
+"""Access: the part of a snapshot that some principals may see, as a small separate store."""

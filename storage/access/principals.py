@@ -1,4 +1,4 @@
-"""Principals: who asks, such as a team, and which documents these may see."""
+"""Principals: the users or teams of a request, and the documents that they may see."""
 
 from collections.abc import Iterable
 
@@ -9,12 +9,12 @@ from docmill.storage.errors import QueryError
 from docmill.storage.snapshots.history.folder import StoredSnapshot
 from docmill.storage.snapshots.tables.tables import read_table
 
-_LONGEST = 1_000  # characters of a principal; names of teams and addresses of people are far shorter
+_LONGEST = 1_000  # characters of a principal; names of teams and e-mail addresses are far shorter
 _COLUMNS = ["document_id", "access"]
 
 
 def check_principals(principals: Iterable[str]) -> frozenset[str]:
-    """Return principals as a set; raise `QueryError` unless they are several texts, none of them empty."""
+    """Return principals as a set; raise `QueryError` unless they are strings and none is empty."""
     if isinstance(principals, str):
         raise QueryError(f'principals must be a list such as ["{principals}"], got the text {principals!r}')
     found = [*principals]
@@ -25,7 +25,7 @@ def check_principals(principals: Iterable[str]) -> frozenset[str]:
 
 
 def named(stored: StoredSnapshot) -> frozenset[str]:
-    """Return the principals that documents of a snapshot name: no others make a difference."""
+    """Return the principals that documents of a snapshot name; others make no difference."""
     found = read_table(stored, "documents", ["access"]).column("access")
     return frozenset(pc.unique(pc.list_flatten(found)).to_pylist())
 
@@ -33,7 +33,7 @@ def named(stored: StoredSnapshot) -> frozenset[str]:
 def visible_in(stored: StoredSnapshot, principals: Iterable[str], later: StoredSnapshot | None) -> pa.Array:
     """Return the ids of the documents that principals may see.
 
-    `later` is the newest snapshot if `stored` is an older one: a document of both must be visible in both, so that an
+    `later` is the newest snapshot if `stored` is an older one. A document in both must be visible in both, so that an
     old snapshot shows nothing that was revoked since.
     """
     _, own = _split(stored, principals)

@@ -1,12 +1,12 @@
 """Visible part: the part of a snapshot that some principals may see.
 
-The part is a store like one that was built from the visible documents alone: the statistics of its keyword index are
-those of the visible chunks, so scores tell nothing of what is hidden. What belongs to no document is left out: rejects,
-runs, costs, evaluations, deleted documents and other snapshots.
+The part is like a store built only from the visible documents: the statistics of its keyword index are those of the
+visible chunks, so scores reveal nothing about hidden ones. Data that belongs to no document is left out: rejects, runs,
+costs, evaluations, deleted documents and other snapshots.
 
-Whatever reads a store reads this one, in a temporary folder, in its place: search, SQL, exports and pages need not know
-of permissions. Files that are found by keys of visible rows only, such as canonical texts, are links to those of the
-whole store.
+All readers of a store read this one instead, in a temporary folder, so search, SQL, exports and pages need no code for
+permissions. Files that are found only by keys of visible rows, such as canonical texts, are links to those of the whole
+store.
 """
 
 import fcntl
@@ -59,9 +59,9 @@ from docmill.storage.snapshots.write.posting_rows import stored_rows
 def narrowed(
     stored: StoredSnapshot, principals: Iterable[str], earlier: StoredSnapshot | None = None
 ) -> StoredSnapshot:
-    """Return the part of a held snapshot that principals may see, in a temporary folder of its own.
+    """Return the part of a held snapshot that principals may see, in a separate temporary folder.
 
-    It shares files of tables with `earlier`, what they could see of an earlier snapshot, where these are as they were.
+    It shares unchanged files of tables with `earlier`, the part of an earlier snapshot that they could see.
     """
     visible = visible_in(stored, principals, _later(stored))
     folder = make_folder(stored)
@@ -86,14 +86,14 @@ def narrowed(
 
 
 def _chunks_of(stored: StoredSnapshot, documents: pa.Array) -> int:
-    """Return how many chunks some documents have."""
+    """Return the number of chunks of some documents."""
     table = read_table(stored, "documents", ["document_id", "chunks"])
     held = table.filter(pc.is_in(table.column("document_id"), value_set=documents)).column("chunks")
     return pc.sum(held).as_py() or 0
 
 
 def named_in(stored: StoredSnapshot) -> frozenset[str]:
-    """Return the principals that make a difference to what is seen of a snapshot."""
+    """Return the principals that make a difference for a snapshot."""
     later = _later(stored)
     return named(stored) | (named(later) if later else frozenset())
 
@@ -119,14 +119,14 @@ def _artifacts(whole: Snapshot) -> dict[str, tuple[StoredFile, ...]]:
 
 @dataclass(frozen=True, slots=True)
 class _Cut:
-    """A table of a snapshot, of which a part is to be written into `buckets` files, at most as many as it has."""
+    """A table of a snapshot, with a part to be written into `buckets` files, at most as many as the table has."""
 
     stored: StoredSnapshot
     name: str
     buckets: int
 
     def groups(self, own: Mapping[int, Sequence[str]]) -> dict[int, list[StoredFile]]:
-        """Return the files with documents of `own`, which are by bucket, by the bucket of their rows in the part."""
+        """Return the files with documents of `own`, given by bucket, by the bucket of their rows in the part."""
         found: dict[int, list[StoredFile]] = {}
         for piece in self.stored.pieces(self.name):
             if piece.bucket in own:
@@ -158,7 +158,7 @@ def _table(
 
 
 def _by_bucket(documents: pa.Array, buckets: int) -> dict[int, list[str]]:
-    """Return the ids of documents, sorted, by their buckets."""
+    """Return the sorted ids of documents by bucket."""
     found: dict[int, list[str]] = {}
     for key in sorted(documents.to_pylist()):
         found.setdefault(bucket_of(key, buckets), []).append(key)
@@ -171,13 +171,13 @@ def _keywords(stored: StoredSnapshot, part: StoredSnapshot) -> KeywordState:
     ids = read_table(part, "chunks", ["chunk_id"]).column("chunk_id").combine_chunks()
     try:
         made = part_of(stored.root, state, part.root, ids)
-    except StoreError:  # postings of an older docmill, or those of an old snapshot, which a repair gives up
+    except StoreError:  # postings of an older docmill, or of an old snapshot that a repair gave up
         return rebuild(part.root, stored_rows(part), state.language)
     return replace(made, language=_languages(part, made.language))
 
 
 def _languages(part: StoredSnapshot, language: str) -> str:
-    """Return the languages of an index without those that no visible chunk has: a query is read in each of them."""
+    """Return the languages of an index that visible chunks have, because a query is analysed in each language."""
     first, *others = languages_in(language)
     left = set(others)
     for _, fields in stored_rows(part) if left else ():
@@ -200,26 +200,26 @@ COPIED = {
     kind: FileRef(f"artifacts/{kind}/narrowed.parquet", 0, "0" * 32)
     for kind in ("embeddings", "figures", PICTURE_VECTORS, SPARSE_VECTORS)
 }
-"""The kinds of artifacts of which a narrowed store has a pack of its own, with what is visible: whoever knows a key may
-not see the others. Each is written when it is first needed: keyword search and SQL do without."""
+"""The kinds of artifacts for which a narrowed store has its own pack, with only the visible ones, because knowing a key
+must not be enough to see others. Each is written when first needed; keyword search and SQL need none."""
 _PREFIX = f"docmill-narrowed-{os.getuid()}-"
 _LOCK = "lock"
 _VECTORS_AT_ONCE = 1 << 16
-"""Vectors to copy at a time, in 100 MB if each has 384 numbers; each time, all packs are read."""
+"""Vectors to copy at a time, 100 MB with 384 dimensions; each time, all packs are read."""
 _PICTURES_AT_ONCE = 1  # each can be large
 
 
 @dataclass(frozen=True)
 class NarrowedFolder(StoreFolder):
-    """The folder of a narrowed snapshot; `shown` is the snapshot that it shows a part of."""
+    """The folder of a narrowed snapshot; `shown` is the whole snapshot."""
 
     shown: StoredSnapshot
     made: dict[str, StoredFile] = field(default_factory=dict)
-    """The files of its tables by what they were made from."""
+    """The files of its tables by the files that they were made from."""
 
     @property
     def whole(self) -> StoredSnapshot:
-        """The snapshot that this folder shows a part of."""
+        """The whole snapshot."""
         return self.shown
 
     @property
@@ -229,21 +229,21 @@ class NarrowedFolder(StoreFolder):
 
     @property
     def synced(self) -> datetime | None:
-        """When the whole store was last in step with an object store."""
+        """When the whole store was last in sync with an object store."""
         return self.whole.folder.synced
 
     @property
     def facts(self) -> Path:
-        """The folder of the whole store, which knows where the originals of visible documents are."""
+        """The folder of the whole store, which has the places of the originals of visible documents."""
         return self.whole.folder.facts
 
     @property
     def beside(self) -> StoreFolder:
-        """The whole store, which keeps what people have judged and asked."""
+        """The whole store, which has the judgements and logged queries."""
         return self.whole.folder
 
     def adopt(self, earlier: "NarrowedFolder", made_from: str) -> StoredFile | None:
-        """Return a file that was made from the same for an earlier snapshot, which both folders then hold."""
+        """Return a file that was made from the same file for an earlier snapshot, now in both folders."""
         file = earlier.made.get(made_from)
         if file is None:
             return None
@@ -251,12 +251,12 @@ class NarrowedFolder(StoreFolder):
         own.parent.mkdir(parents=True, exist_ok=True)
         try:
             own.hardlink_to(earlier.root / file.file.path)
-        except OSError:  # that folder is gone, or its file system has no links
+        except OSError:  # the folder is gone, or its file system has no links
             return None
         return file
 
     def ensure(self, files: Sequence[FileRef]) -> None:
-        """Make files available: by the folder of the whole store; visible vectors and pictures by copying them."""
+        """Make files available from the whole store's folder, but copy visible vectors and pictures."""
         own = [file for file in files if not (self.root / file.path).is_file()]
         for kind, copied in COPIED.items():
             if copied in own:
@@ -266,7 +266,7 @@ class NarrowedFolder(StoreFolder):
 
 
 def _copy(folder: NarrowedFolder, kind: str) -> None:
-    """Write the artifacts of a kind that visible rows name into one pack."""
+    """Write the artifacts of a kind that visible rows name into a pack."""
     paths = folder.whole.ensure_packs(kind)
     packs, pictured = Packs(paths), kind in ("figures", PICTURE_VECTORS)
     wanted = _visible_pictures(folder) if pictured else _visible_vectors(folder)
@@ -301,15 +301,15 @@ def _write_pack(target: Path, tables: Iterator[pa.Table], kind: str) -> None:
 
 
 def make_folder(whole: StoredSnapshot) -> NarrowedFolder:
-    """Make an empty folder that only its owner can read; it is removed with the last reference to it.
+    """Create an empty folder that only its owner can read. It is removed with the last reference to it.
 
-    Those that a killed process has left are removed first.
+    Folders left by killed processes are removed first.
     """
     _sweep(Path(tempfile.gettempdir()))
     draft = Path(tempfile.mkdtemp(prefix="docmill-")).resolve()
     held = os.open(draft / _LOCK, os.O_RDWR | os.O_CREAT, 0o600)
     fcntl.flock(held, fcntl.LOCK_EX)
-    root = draft.rename(draft.with_name(draft.name.replace("docmill-", _PREFIX)))  # which others sweep if unlocked
+    root = draft.rename(draft.with_name(draft.name.replace("docmill-", _PREFIX)))  # others remove it if it is unlocked
     made = NarrowedFolder(root, whole)
     finalize(made, _remove, root, held)
     return made
@@ -322,7 +322,7 @@ def _remove(root: Path, held: int) -> None:
 
 
 def _sweep(place: Path) -> None:
-    """Remove the narrowed folders whose process is gone: its lock ended with it."""
+    """Remove the narrowed folders of processes that have ended, which released their locks."""
     for root in place.glob(f"{_PREFIX}*"):
         with suppress(OSError):
             held = os.open(root / _LOCK, os.O_RDWR)

@@ -1,1 +1,1 @@
-"""Exports: the chunks of a snapshot in files and databases of other programs, which follow what changed in it."""
+"""Exports: the chunks of a snapshot in files and databases of other programs, kept in sync with the store."""

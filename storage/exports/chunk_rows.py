@@ -1,4 +1,4 @@
-"""Chunk rows: the rows that an export of a snapshot has, by their ids and digests first, and whole where needed."""
+"""Chunk rows: the rows of an export of a snapshot, first as ids and digests, then as whole rows where needed."""
 
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -23,17 +23,17 @@ from docmill.storage.snapshots.write.pending_vectors import waiting
 from docmill.storage.sql.statement_pool import select_ids
 
 GONE = "deleted"
-"""The digest of a chunk that has left since a snapshot."""
+"""The digest of a chunk that was removed since a snapshot."""
 _OF_CHUNK = ("uri", "start_char", "end_char", "page", "headings", "text", "context", "content_type", "strategy")
 _OF_DOCUMENT = ("source_url", "language", "lang")
 _ROWS_AT_ONCE = 1 << 14
-"""Rows whose vectors are taken from the packs together, in 25 MB if each has 384 numbers: each time, row groups are
-read again."""
+"""Rows whose vectors are read from the packs together, 25 MB with 384 dimensions. Each time, row groups are read again.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """The ids and digests of the rows of an export, and how many chunks are left out as they have no vector yet.
+    """The ids and digests of the rows of an export, and the number of chunks left out for lack of a vector.
 
     `figures` are the keys of the figures of those rows that have any.
     """
@@ -44,7 +44,7 @@ class Selection:
 
 
 def select(stored: StoredSnapshot, where: str | None) -> Selection:
-    """Return the rows of a snapshot for which the predicate `where` is true. Errors are those of `select_ids`."""
+    """Return the rows of a snapshot for which the predicate `where` is true. Raises the errors of `select_ids`."""
     keys = stored.snapshot.keys
     wanted = None if where is None else select_ids(stored.paths("chunks"), stored.paths("documents"), where, keys)
     packs = Packs(stored.ensure_packs("embeddings")) if stored.snapshot.pending else None
@@ -55,7 +55,7 @@ def select(stored: StoredSnapshot, where: str | None) -> Selection:
 
 
 def since(old: Selection, new: Selection) -> Selection:
-    """Return the rows of an export of what changed: new and changed ones, and the ids of those that left."""
+    """Return the rows of an export of changes: new and changed rows, and the ids of removed ones."""
     fresh = {key: digest for key, digest in new.digests.items() if old.digests.get(key) != digest}
     gone = dict.fromkeys(old.digests.keys() - new.digests.keys(), GONE)
     figures = {key: shown for key, shown in new.figures.items() if key in fresh}
@@ -83,7 +83,7 @@ def _late(stored: StoredSnapshot, piece: StoredFile, packs: Packs) -> list[str]:
 
 
 def _joined(stored: StoredSnapshot, piece: StoredFile) -> pa.Table:
-    """Return the chunks of a file with the columns of their documents, which are in one file."""
+    """Return the chunks of a file with the columns of their documents, which are in a single file, too."""
     chunks = read_stored_file(stored.root, piece, ["chunk_id", "document_id", *_OF_CHUNK, *KEYS, "parts"])
     number = piece.bucket % stored.snapshot.buckets_of("documents")
     (own,) = (one for one in stored.pieces("documents") if one.bucket == number)
@@ -96,7 +96,7 @@ def _joined(stored: StoredSnapshot, piece: StoredFile) -> pa.Table:
 
 
 def _figures(chunks: pa.Table, shown: pa.ChunkedArray, places: pa.ChunkedArray) -> pa.Array:
-    """Return the keys of the figures in each chunk, each once, given those of the documents and the place of its."""
+    """Return the distinct keys of the figures in each chunk, given those of the documents and each one's document."""
     of = shown.to_pylist()
     spans = zip(
         *(chunks.column(name).to_pylist() for name in ("start_char", "end_char")), places.to_pylist(), strict=True
@@ -109,13 +109,13 @@ def _figures(chunks: pa.Table, shown: pa.ChunkedArray, places: pa.ChunkedArray) 
 
 
 def _digests(table: pa.Table) -> list[str]:
-    """Return the keys of the content of rows; that of a vector is its key in the packs, which names its model."""
+    """Return the content keys of rows. A vector is represented by its key in the packs, which depends on its model."""
     columns = (table.column(name).to_pylist() for name in (*_OF_CHUNK, *_OF_DOCUMENT, "figures", *KEYS))
     return [hash_bytes(orjson.dumps((VERSION, *row))) for row in zip(*columns, strict=True)]
 
 
 def rows_of(stored: StoredSnapshot, stamp: Stamp, digests: dict[str, str]) -> Iterator[pa.Table]:
-    """Yield whole rows of a snapshot, given their ids and digests; each table has those of one of `stamp.parts`."""
+    """Yield whole rows of a snapshot, given their ids and digests, one table for each of `stamp.parts`."""
     buckets = stored.snapshot.buckets
     ids: dict[int, list[str]] = {}
     for key in digests:
@@ -129,7 +129,7 @@ def rows_of(stored: StoredSnapshot, stamp: Stamp, digests: dict[str, str]) -> It
 
 
 def _groups(order: Sequence[int], ids: dict[int, list[str]], parts: int) -> Iterator[list[int]]:
-    """Yield buckets of the store with some rows together; the buckets of one part stay together."""
+    """Yield groups of buckets of the store with some rows; the buckets of one part stay together."""
     group: list[int] = []
     rows = 0
     for _, same in groupby(order, key=lambda bucket: bucket % parts):
@@ -172,7 +172,7 @@ def _with_vectors(stored: StoredSnapshot, stamp: Stamp, table: pa.Table, digests
 
 
 def _tombstones(stored: StoredSnapshot, stamp: Stamp, gone: Sequence[str]) -> Iterator[pa.Table]:
-    """Yield the rows that say which chunks have left."""
+    """Yield the rows that name removed chunks."""
     if not gone:
         return
     filled = {
@@ -185,7 +185,7 @@ def _tombstones(stored: StoredSnapshot, stamp: Stamp, gone: Sequence[str]) -> It
 
 
 def _vectors(stored: StoredSnapshot, table: pa.Table) -> npt.NDArray[np.float32]:
-    """Return the vector of each chunk, float32 (n, dim) of unit L2 norm: with parts, the mean of their vectors."""
+    """Return the vector of each chunk, float32 (n, dim) of unit L2 norm. Those of parts are averaged."""
     own = text_keys(table)
     keys = pa.array(list(chain.from_iterable(own)), pa.string())
     distinct = pc.unique(keys)

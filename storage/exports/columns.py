@@ -1,4 +1,4 @@
-"""Columns: what an exported row has, in every destination."""
+"""Columns: the columns of exported rows in every destination."""
 
 import pyarrow as pa
 
@@ -20,13 +20,13 @@ COLUMNS: tuple[tuple[str, pa.DataType], ...] = (
     ("snapshot", pa.int64()),
     ("digest", pa.string()),
 )
-"""All columns but the vector. `digest` is the key of a row's content, by which the next export knows what changed;
-`snapshot` is the one that the row was written from, and a row that does not change keeps it."""
+"""All columns but the vector. `digest` is the key of a row's content, by which the next export detects changes.
+`snapshot` is the one from which the row was written; a row that does not change keeps it."""
 DELETED = "deleted"
-"""The column of an export since a snapshot that says which chunks have left; of those only the id is filled."""
+"""The column that marks removed chunks in an export since a snapshot; for those, only the id is filled."""
 
 HELD = pa.schema([("chunk_id", pa.string()), ("digest", pa.string())])
-"""What an export reads of the rows that a destination holds."""
+"""The columns that an export reads from a destination."""
 
 
 def row_schema(dimension: int, is_delta: bool = False) -> pa.Schema:

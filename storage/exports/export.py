@@ -1,4 +1,4 @@
-"""Export: bring a destination up to date with a snapshot."""
+"""Export: update a destination to a snapshot."""
 
 import re
 from collections.abc import Callable, Iterable, Iterator
@@ -22,11 +22,11 @@ from docmill.storage.snapshots.tables.tables import bucket_count, read_table
 _SUFFIXES = {"image/png": ".png", "image/jpeg": ".jpg", "image/gif": ".gif", "image/webp": ".webp"}
 _OURS = re.compile(r"([0-9a-f]{32})\.(?:png|jpg|gif|webp)")
 _AT_ONCE = 8
-"""Pictures in memory together: one may have 20 MB."""
+"""Pictures in memory at a time: one may have 20 MB."""
 
 
 def put_figures(stored: StoredSnapshot, folder: Path, keys: Iterable[str]) -> None:
-    """Write the pictures that a folder lacks; the folder is made for the first one."""
+    """Write the pictures that a folder lacks; it is created for the first one."""
     lacking = sorted({*keys} - _held(folder).keys())
     packs = Packs(stored.ensure_packs("figures")) if lacking else Packs([])
     for first in range(0, len(lacking), _AT_ONCE):
@@ -36,17 +36,17 @@ def put_figures(stored: StoredSnapshot, folder: Path, keys: Iterable[str]) -> No
 
 
 def drop_figures(folder: Path, keys: Iterable[str]) -> None:
-    """Remove the pictures of other keys, and the folder if nothing is left in it."""
+    """Remove the pictures of other keys, and the folder if it is empty then."""
     held = _held(folder)
     for key in held.keys() - {*keys}:
         held[key].unlink()
     if folder.is_dir():
-        with suppress(OSError):  # it holds something
+        with suppress(OSError):  # it is not empty
             folder.rmdir()
 
 
 def _held(folder: Path) -> dict[str, Path]:
-    """Return the pictures in a folder by their keys; other files are none of an export's."""
+    """Return the pictures in a folder by key, without files that are not from an export."""
     names = ((path, _OURS.fullmatch(path.name)) for path in (folder.iterdir() if folder.is_dir() else ()))
     return {found[1]: path for path, found in names if found}
 
@@ -87,7 +87,7 @@ class Exported:
 
 
 def export(stored: StoredSnapshot, to: str, options: ExportOptions) -> Exported:
-    """Bring the destination at an address up to date with a snapshot."""
+    """Update the destination at an address to a snapshot."""
     destination = destination_of(to, options.table)
     if options.since is not None and not destination.takes_deltas:
         raise ConfigError("--since writes changes into files; a database follows the store by itself")
@@ -97,7 +97,7 @@ def export(stored: StoredSnapshot, to: str, options: ExportOptions) -> Exported:
 
 @contextmanager
 def _earlier(stored: StoredSnapshot, at: int | str | None) -> Iterator[StoredSnapshot | None]:
-    """Hold the snapshot that changes are counted from."""
+    """Hold the snapshot since which changes are exported."""
     if at is None:
         yield None
         return
@@ -135,7 +135,7 @@ def _applied(
     fresh = {key: digest for key, digest in found.digests.items() if there.get(key) != digest}
     shown = {key for keys in found.figures.values() for key in keys} if destination.figures else set()
     if destination.figures:
-        put_figures(stored, destination.figures, shown)  # before a row names one
+        put_figures(stored, destination.figures, shown)  # before any row names one
     destination.apply(revision, rows_of(stored, revision.stamp, fresh))
     if destination.figures:
         drop_figures(destination.figures, shown)
@@ -152,7 +152,7 @@ def _applied(
 
 
 def _stamp(stored: StoredSnapshot, old: StoredSnapshot | None, where: str | None) -> Stamp:
-    """Return the stamp of an export whose rows are not counted yet."""
+    """Return the stamp of an export without the count of its rows."""
     space = stored.snapshot.space
     return Stamp(
         store=_first_run(stored),
@@ -167,7 +167,7 @@ def _stamp(stored: StoredSnapshot, old: StoredSnapshot | None, where: str | None
 
 
 def _first_run(stored: StoredSnapshot) -> str:
-    """Return the id of the store's first run, which its copies share, and no other store."""
+    """Return the id of the store's first run, which only its copies share."""
     if isinstance(stored.folder, NarrowedFolder):
         return f"{_first_run(stored.folder.whole)}{A_PART}"
     runs = read_table(stored, "runs", ["snapshot", "run_id"]).to_pylist()
@@ -175,7 +175,7 @@ def _first_run(stored: StoredSnapshot) -> str:
 
 
 TABLE = "chunks"
-"""The name of a table or collection unless another one is given."""
+"""The default name of a table or collection."""
 FORMS = (
     "NAME.jsonl or NAME.parquet for one file",
     "jsonl:FOLDER, parquet:FOLDER or hf:FOLDER for a folder of files",
@@ -183,17 +183,17 @@ FORMS = (
     "qdrant:FOLDER or qdrant:http://HOST:PORT",
     "postgresql://[USER@]HOST[:PORT]/DATABASE",
 )
-"""What an address of an export can be."""
+"""The forms of an export's address."""
 KINDS_OF_FOLDER = "jsonl:FOLDER, parquet:FOLDER, hf:FOLDER, lancedb:FOLDER or qdrant:FOLDER"
 _TABLE_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,62}")
 _KIND = re.compile(r"(?P<kind>[A-Za-z][A-Za-z0-9+]+):(?P<rest>.*)", re.DOTALL)
 _SERVER = re.compile(r"https?://[^/]+")
 _HOST = re.compile(r"//[^/].*|[^/]+:\d+/?", re.DOTALL)
-"""A host where a folder should be: `//HOST` or `HOST:PORT`. As a path it would be a new folder of that name."""
+"""A host in place of a folder: `//HOST` or `HOST:PORT`. As a path it would be a new folder with that name."""
 
 
 def destination_of(to: str, table: str | None) -> Destination:
-    """Return the destination at an address; raise `ConfigError` for one that is none."""
+    """Return the destination at an address; raise `ConfigError` for an invalid one."""
     found = _KIND.fullmatch(to)
     kind, rest = (found["kind"], found["rest"]) if found else ("", to)
     if kind in _WITH_TABLE:
@@ -208,7 +208,7 @@ def destination_of(to: str, table: str | None) -> Destination:
 
 
 def path_of(to: str) -> Path:
-    """Return the path of a file or folder that is given without a kind; raise `ConfigError` for an address."""
+    """Return the path of a file or folder given without a kind; raise `ConfigError` for an address."""
     if _KIND.match(to):
         raise ConfigError(f"{to} names no file or folder of this machine; write its path")
     return Path(to)
@@ -231,7 +231,7 @@ def _folder(to: str, rest: str) -> Path:
             f"; a server is qdrant:http://{rest.strip('/')}" if _HOST.fullmatch(rest) and to[:7] == "qdrant:" else ""
         )
         raise ConfigError(f"{to} names no folder of this machine; write {KINDS_OF_FOLDER}{server}")
-    # What is swapped needs a name of its own. Else the path stays as it was typed, for messages.
+    # A swap needs a folder with a name. Otherwise the path stays as typed, for messages.
     return folder.resolve() if folder.is_symlink() or folder.name in ("", "..") else folder
 
 

@@ -1,4 +1,4 @@
-"""Export lock: keep two exports of this machine from one file or folder at the same time."""
+"""Export lock: prevent two simultaneous exports of this machine to one file or folder."""
 
 import fcntl
 import os
@@ -12,9 +12,9 @@ from docmill.storage.files import FULL, take_lock, unwritable
 
 @contextmanager
 def claim(path: Path) -> Iterator[None]:
-    """Hold the name of a file or folder, whose parent is created if missing; raise `Locked` if an export has it.
+    """Lock the name of a file or folder, whose parent is created if missing; raise `Locked` if an export has it.
 
-    The kernel gives the name back when the process ends. Raises `StoreError` if the folder takes no files.
+    The kernel releases the lock when the process ends. Raises `StoreError` if no file can be created in the folder.
     """
     lock = path.with_name(f".{path.name}.lock")
     try:
@@ -37,7 +37,7 @@ def claim(path: Path) -> Iterator[None]:
 def _take(handle: int, lock: Path, path: Path) -> None:
     try:
         take_lock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB, lock)
-        is_ours = os.fstat(handle).st_nlink > 0  # else an export that has just ended has removed the file
+        is_ours = os.fstat(handle).st_nlink > 0  # otherwise an export that has just ended removed the file
     except BlockingIOError:
         is_ours = False
     if not is_ours:

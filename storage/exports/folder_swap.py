@@ -1,4 +1,4 @@
-"""Folder swap: replace a folder by another one in one step, where the file system can."""
+"""Folder swap: replace a folder by another one, in one step if the file system can."""
 
 import ctypes
 import os
@@ -11,7 +11,7 @@ _AT_FDCWD, _RENAME_EXCHANGE = -100, 2  # of `renameat2`, from linux/fcntl.h and 
 
 
 def draft_of(folder: Path) -> Path:
-    """Return where a folder is made ready; what a dead export has left there is removed."""
+    """Return the path where a new folder is prepared, without what a killed export left there."""
     draft = folder.with_name(f".{folder.name}.draft")
     remove(draft)
     draft.mkdir(OWNER_ONLY)
@@ -19,7 +19,7 @@ def draft_of(folder: Path) -> Path:
 
 
 def settle_swap(folder: Path) -> None:
-    """Finish what a process that died between the two steps of a swap has left."""
+    """Finish the swap of a process that died between its two steps."""
     before = _before(folder)
     if before.exists() and not folder.exists():
         before.rename(folder)
@@ -29,8 +29,8 @@ def settle_swap(folder: Path) -> None:
 def swap(draft: Path, folder: Path) -> None:
     """Put a folder in the place of another one, which is removed.
 
-    A reader that lists the folder sees all of the one or all of the other. On a file system without an exchange of
-    names it takes two steps, between which there is no folder.
+    A reader that lists the folder sees either all of the old or all of the new one. On a file system that cannot
+    exchange names, this takes two steps, between which there is no folder.
     """
     with boundary("export swap"):
         if not folder.exists():

@@ -1,4 +1,4 @@
-"""Lance table: an export in a table of LanceDB; each export is one new version of it."""
+"""Lance table: an export in a table of LanceDB. Each export is a new version of it."""
 
 import errno
 import os
@@ -19,13 +19,13 @@ from docmill.storage.files import OWNER_ONLY, explain_full_disk
 from docmill.storage.search.vectors.deferred_client import import_lancedb
 
 _KEY = "docmill_export"
-"""The metadata of the column `chunk_id` that hold the stamp: they are in every version, and go where the table goes."""
-_IDS_AT_ONCE = 10_000  # in one predicate, because LanceDB parses it as text
+"""The metadata key of the column `chunk_id` with the stamp, which is in every version and moves with the table."""
+_IDS_AT_ONCE = 10_000  # in one predicate, which LanceDB parses as text
 
 
 @dataclass(frozen=True, slots=True)
 class LanceTable:
-    """A table in a folder of LanceDB, without an index: a program that searches it makes its own."""
+    """A table in a folder of LanceDB, without an index, which programs that search it create themselves."""
 
     folder: Path
     table: str
@@ -43,7 +43,7 @@ class LanceTable:
 
     @contextmanager
     def claimed(self) -> Iterator[None]:
-        """Keep other exports of this machine away from the table."""
+        """Lock the table against other exports of this machine."""
         self.folder.mkdir(OWNER_ONLY, parents=True, exist_ok=True)
         with explain_full_disk(self._path), claim(self._path), self._explained():
             yield
@@ -65,7 +65,7 @@ class LanceTable:
         return table.search().select(HELD.names).limit(max(1, table.count_rows())).to_arrow().select(HELD.names)
 
     def apply(self, revision: Revision, rows: Iterator[pa.Table]) -> None:
-        """Take up a change in one version of the table, and the stamp in the next."""
+        """Apply a change in one version of the table, and write the stamp in the next."""
         text = revision.stamp.as_json()
         with boundary("export lance"):
             if revision.anew:
@@ -77,7 +77,7 @@ class LanceTable:
         revision.check(self.name, table.count_rows())
         with boundary("export lance stamp"):
             table.update_field_metadata({"path": "chunk_id", "metadata": {_KEY: text}})
-        table.optimize()  # joins the small files of many exports, and removes versions older than a week
+        table.optimize()  # merges the small files of many exports, and removes versions older than a week
 
     @property
     def _database(self) -> Any:
@@ -89,7 +89,7 @@ class LanceTable:
 
     @contextmanager
     def _explained(self) -> Iterator[None]:
-        """Turn every error of LanceDB into one that says which table it is of."""
+        """Convert every error of LanceDB into one that names the table."""
         try:
             yield
         except (ValueError, RuntimeError, OSError) as error:
@@ -106,7 +106,7 @@ def _merge(table: Any, revision: Revision, rows: Iterator[pa.Table]) -> None:
     first_rows = next(rows, None)
     if first_rows is not None:
         merge = table.merge_insert("chunk_id").when_matched_update_all().when_not_matched_insert_all()
-        # In one version with the new rows: no reader finds a document without its chunks.
+        # In one version with the new rows, so that no reader finds a document without its chunks.
         merge = merge.when_not_matched_by_source_delete(_among(left)) if left else merge
         merge.execute(_reader(_chained(first_rows, rows), revision.stamp.schema))
     elif left:

@@ -1,4 +1,4 @@
-"""Last export: what a destination says of its last export, and the changes that bring it up to date."""
+"""Last export: the record of the last export in a destination, and the changes that update it."""
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -21,11 +21,11 @@ _INSTEAD = "name another target, or replace it with --replace (in Python: replac
 
 @dataclass(frozen=True, slots=True)
 class Stamp:
-    """What an export was made of; a destination keeps it beside its rows.
+    """The description of an export, which a destination stores beside its rows.
 
     `store` is the first run of the store, which its copies share. `chunks` counts the exported rows. `since` is the
-    snapshot that the rows are changes from, or None if they are all. `space` is the id of the embedding space. `parts`
-    is the number of files over which a folder spreads its rows.
+    snapshot since which the rows are changes, or None for all rows. `space` is the id of the embedding space. `parts`
+    is the number of files among which a folder divides its rows.
     """
 
     store: str
@@ -45,12 +45,12 @@ class Stamp:
         return row_schema(self.dimension, self.since is not None)
 
     def as_json(self, **more: Any) -> str:
-        """Return the stamp as JSON, with further keys beside it."""
+        """Return the stamp as JSON with further keys."""
         return json.dumps({_KEY: asdict(self), **more}, ensure_ascii=False, indent=1)
 
 
 def read_stamp(text: str | None) -> Stamp | None:
-    """Return the stamp in a JSON text, or None if it holds none."""
+    """Return the stamp in a JSON text, or None if there is none."""
     try:
         found = json.loads(text or "null")
         values = found[_KEY]
@@ -61,9 +61,9 @@ def read_stamp(text: str | None) -> Stamp | None:
 
 @dataclass(frozen=True, slots=True)
 class Revision:
-    """What brings a destination up to date, besides its new rows.
+    """The changes that update a destination, without the new rows.
 
-    `gone` are the ids of the chunks that leave. With `anew`, the destination forgets all that it holds.
+    `gone` are the ids of chunks to remove. With `anew`, the destination removes everything first.
     """
 
     stamp: Stamp
@@ -71,7 +71,7 @@ class Revision:
     anew: bool
 
     def check(self, name: str, count: int) -> None:
-        """Raise `StoreError` unless the destination then has as many rows as the snapshot has chunks for it."""
+        """Raise `StoreError` unless the destination has as many rows as the snapshot has chunks for it."""
         if count != self.stamp.chunks:
             raise StoreError(
                 f"{name} would have {count:,} rows, not {self.stamp.chunks:,}: another program has written to it;"
@@ -80,43 +80,43 @@ class Revision:
 
 
 A_PART = ", a part"
-"""What ends the name of a store in the stamp of an export of what some principals may see of it."""
+"""The end of a store's name in the stamp of an export limited to what some principals may see."""
 
 
 class Destination(Protocol):
-    """Where an export goes. All but `claimed` is called within the block of `claimed`."""
+    """A destination of an export. All methods but `claimed` are called within the block of `claimed`."""
 
     @property
     def name(self) -> str:
-        """How messages call it; without credentials."""
+        """The name for messages, without credentials."""
 
     @property
     def takes_deltas(self) -> bool:
-        """Whether it can hold the changes since a snapshot in place of all chunks."""
+        """Whether it can contain the changes since a snapshot instead of all chunks."""
 
     @property
     def figures(self) -> Path | None:
-        """The folder for the pictures of its rows; None for a database, whose rows have the keys alone."""
+        """The folder for the pictures of its rows; None for a database, whose rows have only keys."""
 
     def claimed(self) -> AbstractContextManager[None]:
-        """Open it and keep other exports away; raise `Locked` if one is at work."""
+        """Open it and lock it against other exports; raise `Locked` if one is running."""
 
     def stamp(self) -> Stamp | None:
-        """Return what it was exported with, None for a new one; raise `StoreError` if it holds something else."""
+        """Return the stamp of its last export, None for a new one; raise `StoreError` if it contains something else."""
 
     def held(self) -> pa.Table:
-        """Return the chunk ids and digests that it holds, in the columns of `HELD`."""
+        """Return its chunk ids and digests in the columns of `HELD`."""
 
     def apply(self, revision: Revision, rows: Iterator[pa.Table]) -> None:
-        """Take up a change and check the count of rows.
+        """Apply a change and check the number of rows.
 
-        `rows` are those that are new or replace others of their ids, in the schema of the stamp. Each table holds all
-        of them that are in one of `revision.stamp.parts` buckets. Unless something changes, there are none.
+        `rows` are those that are new or replace others with the same ids, in the schema of the stamp. Each table has
+        all rows of one of `revision.stamp.parts` buckets. If nothing changes, there are none.
         """
 
 
 def check_stamp(held: Stamp, wanted: Stamp, name: str) -> None:
-    """Raise `StoreError` if an export must not be brought up to date with another."""
+    """Raise `StoreError` if an export must not be updated by another."""
     for said in filter(None, (rule(held, wanted) for rule in _RULES)):
         raise StoreError(f"{name} {said}; {_INSTEAD}")
 
@@ -153,7 +153,7 @@ def _newer(held: Stamp, wanted: Stamp) -> str:
 _RULES: Iterable[Callable[[Stamp, Stamp], str]] = (
     _version, _store, _space, partial(_option, "where"), partial(_option, "since"), _newer,
 )  # fmt: skip
-"""What keeps an export from following another, the deepest reason first."""
+"""The reasons why an export cannot be updated by another, the most fundamental first."""
 
 
 def _model(stamp: Stamp) -> str:

@@ -1,6 +1,6 @@
-"""Parts folder: an export in a folder of files. A change writes the files that it touches, then swaps the folder.
+"""Parts folder: an export in a folder of files. A change writes only the affected files, then swaps the folder.
 
-With a card beside its `data/`, it is a dataset, which Hugging Face `datasets` loads and its hub shows.
+With a card beside `data/`, it is a dataset that Hugging Face `datasets` loads and its hub shows.
 """
 
 import json
@@ -33,12 +33,12 @@ from docmill.storage.files import (
 from docmill.storage.keys import bucket_of
 
 MANIFEST = "_export.json"
-"""The stamp of the folder and the names of its files. Programs that read folders pass over names with `_`."""
-_DIGITS = 8  # of the content's hash in the name of a file: no name is used for another content
+"""The file with the folder's stamp and file names. Programs that read folders skip names with `_`."""
+_DIGITS = 8  # of the content's hash in a file name, so that a name is never reused for other content
 
 
 class PartFile(NamedTuple):
-    """A file of a folder: its name, its rows, and its size in bytes."""
+    """A file of a folder: its name, number of rows, and size in bytes."""
 
     name: str
     rows: int
@@ -46,21 +46,21 @@ class PartFile(NamedTuple):
 
 
 class Manifest(NamedTuple):
-    """What a folder holds: its stamp, and its files by their buckets."""
+    """The content of a folder: its stamp, and its files by bucket."""
 
     stamp: Stamp
     parts: dict[int, PartFile]
 
     def encode(self) -> bytes:
-        """Return the content of the manifest's file."""
+        """Return the content of the manifest file."""
         return self.stamp.as_json(parts=self.parts).encode()
 
 
 @dataclass(frozen=True)
 class PartsFolder:
-    """A folder of files of rows. A row is in the file of its id's bucket, of which there are `Stamp.parts`.
+    """A folder of files with rows. A row is in the file of its id's bucket, of which there are `Stamp.parts`.
 
-    The new folder is made beside the old one, with links to the files that stay, and takes its name in one step.
+    The new folder is created beside the old one, with links to unchanged files, and replaces it in one step.
     """
 
     root: Path
@@ -104,7 +104,7 @@ class PartsFolder:
         return pa.concat_tables([HELD.empty_table(), *(self.rows.held(self.root / part.name) for part in parts)])
 
     def apply(self, revision: Revision, rows: Iterator[pa.Table]) -> None:
-        """Make the new folder and swap it with the old one, or write the manifest alone if no row changes."""
+        """Create the new folder and swap it with the old one, or write only the manifest if no row changes."""
         before = None if revision.anew else self._whole()
         draft = draft_of(self.root)
         with boundary("export parts"):
@@ -121,7 +121,7 @@ class PartsFolder:
     def _made(
         self, draft: Path, revision: Revision, before: Manifest | None, rows: Iterator[pa.Table]
     ) -> Iterator[tuple[int, PartFile]]:
-        """Yield the files of the new folder by bucket, without those that would have no row."""
+        """Yield the files of the new folder by bucket, without empty ones."""
         count, done = revision.stamp.parts, set()
         for table in rows:
             bucket = bucket_of(table.column("chunk_id")[0].as_py(), count)
@@ -140,7 +140,7 @@ class PartsFolder:
     def _part(
         self, draft: Path, revision: Revision, before: Manifest | None, bucket: int, rows: Sequence[pa.Table]
     ) -> Iterator[tuple[int, PartFile]]:
-        """Write the file of a bucket: new rows, and the rows of older files that stay."""
+        """Write the file of a bucket: new rows, and the remaining rows of older files."""
         count, path = revision.stamp.parts, draft / f"{bucket:05d}"
         left = {*revision.gone, *(key for table in rows for key in table.column("chunk_id").to_pylist())}
 
@@ -156,14 +156,14 @@ class PartsFolder:
             path.unlink()
 
     def _sources(self, before: Manifest | None, bucket: int, count: int) -> list[Path]:
-        """Return the files that can hold rows of a bucket; both counts of buckets are powers of two."""
+        """Return the files that may contain rows of a bucket; both numbers of buckets are powers of two."""
         if before is None:
             return []
         shared = min(count, before.stamp.parts)
         return [self.root / part.name for key, part in before.parts.items() if key % shared == bucket % shared]
 
     def _whole(self) -> Manifest:
-        """Return the manifest; raise `StoreError` if a file is not as it was written."""
+        """Return the manifest; raise `StoreError` if a file was changed."""
         manifest = self._manifest()
         if manifest is None:
             raise StoreError(f"{self.root} is no export any more; another program has changed it")
@@ -205,7 +205,7 @@ unit L2 norm. `start_char` and `end_char` are half-open and count code points of
 
 @dataclass(frozen=True)
 class DatasetFolder:
-    """A dataset's folder. Only `data/` is swapped: a card that a person has written, and `.git`, stay as they are."""
+    """A dataset's folder. Only `data/` is swapped; a card written by the user and `.git` do not change."""
 
     root: Path
     takes_deltas = True
@@ -240,7 +240,7 @@ class DatasetFolder:
         return self._data.held()
 
     def apply(self, revision: Revision, rows: Iterator[pa.Table]) -> None:
-        """Bring `data/` up to date, and write a card where there is none."""
+        """Update `data/`, and write a card if there is none."""
         if not (self.root / CARD).exists():
             stamp = revision.stamp
             write_whole(self.root / CARD, _CARD.format(model=stamp.model, dimension=stamp.dimension).encode())

@@ -1,4 +1,4 @@
-"""Postgres table: an export in a table of PostgreSQL with pgvector; each export is one transaction."""
+"""Postgres table: an export in a table of PostgreSQL with pgvector. Each export is one transaction."""
 
 import re
 from collections.abc import Iterator
@@ -19,12 +19,12 @@ if TYPE_CHECKING:
 
 _TYPES = {pa.string(): "text", pa.int32(): "int4", pa.int64(): "int8", pa.list_(pa.string()): "text[]"}
 _ROWS_AT_ONCE = 50_000
-_NO_NULL = str.maketrans({"\0": "�"})  # PostgreSQL has no text with a NUL; one character stays one character
+_NO_NULL = str.maketrans({"\0": "�"})  # PostgreSQL's texts cannot contain NUL; a replacement keeps the offsets
 _PASSWORD = re.compile(r"//[^/@]*:[^/@]*@|[?&](?:ssl)?password=", re.IGNORECASE)
 
 
 def checked_address(address: str) -> str:
-    """Return the address of a database; raise `ConfigError` if a password is in it."""
+    """Return the address of a database; raise `ConfigError` if it contains a password."""
     if _PASSWORD.search(address):
         raise ConfigError(
             "a password does not stand in an address, which every user of this machine can read: leave it out, and set"
@@ -35,9 +35,9 @@ def checked_address(address: str) -> str:
 
 @dataclass(slots=True)
 class PostgresTable:
-    """A table whose comment is the stamp. Readers see the whole of an export or nothing of it.
+    """A table whose comment is the stamp. Readers see all of an export or nothing of it.
 
-    User, password and all else that an address leaves out come from the variables of libpq, such as PGPASSWORD.
+    User, password and whatever else the address leaves out come from the variables of libpq, such as PGPASSWORD.
     """
 
     address: str
@@ -48,12 +48,12 @@ class PostgresTable:
 
     @property
     def name(self) -> str:
-        """The address of the database, and the table."""
+        """The address of the database and the table."""
         return f"{self.address} {self.table}"
 
     @contextmanager
     def claimed(self) -> Iterator[None]:
-        """Connect, and keep other exports away from the table until the transaction ends."""
+        """Connect, and lock the table against other exports until the transaction ends."""
         with extra("postgres", "an export to PostgreSQL"):
             import pgvector.psycopg
             import psycopg
@@ -86,7 +86,7 @@ class PostgresTable:
         return pa.concat_tables(found)
 
     def apply(self, revision: Revision, rows: Iterator[pa.Table]) -> None:
-        """Take up a change; the end of `claimed` commits it."""
+        """Apply a change; the end of `claimed` commits it."""
         schema = revision.stamp.schema
         with boundary("export postgres"):
             if revision.anew:
@@ -125,7 +125,7 @@ class PostgresTable:
 
     @contextmanager
     def _explained(self) -> Iterator[None]:
-        """Turn every error of PostgreSQL into one that says which table it is of; nothing is changed then."""
+        """Convert every error of PostgreSQL into one that names the table; nothing is changed then."""
         import psycopg
 
         try:
@@ -157,7 +157,7 @@ def _require_vectors(connection: Any) -> None:
 
 
 def _columns(schema: pa.Schema) -> str:
-    """Return the columns of a table with their types, the vector last."""
+    """Return the columns of a table with their types, with the vector last."""
     kinds = (_TYPES.get(one.type) or f"vector({one.type.list_size})" for one in schema)
     return ", ".join(f"{name} {kind}" for name, kind in zip(schema.names, kinds, strict=True))
 

@@ -1,4 +1,4 @@
-"""Qdrant collection: an export in a collection of a Qdrant server, or of a folder in the local mode of its client."""
+"""Qdrant collection: an export in a collection of a Qdrant server, or of a folder in the client's local mode."""
 
 import os
 import sqlite3
@@ -22,18 +22,18 @@ if TYPE_CHECKING:
     from qdrant_client import QdrantClient
 
 STAMPS = "docmill_exports"
-"""The collection that holds the stamp of each exported collection, which has no place of its own for one."""
+"""The collection with the stamp of each exported collection, which itself has no place for one."""
 KEY_VARIABLE = "QDRANT_API_KEY"
-_POINTS_AT_ONCE = 256  # in a request of some 3 MB; servers take 32
+_POINTS_AT_ONCE = 256  # in a request of about 3 MB; servers accept 32
 _READ_AT_ONCE = 4_096
 _TIMEOUT_S = 60
 
 
 @dataclass(slots=True)
 class QdrantCollection:
-    """A collection of points. The id of a point is the chunk id as a UUID, its payload all columns but the vector.
+    """A collection of points. The id of a point is the chunk id as a UUID, and its payload all columns but the vector.
 
-    Points are written before others are deleted, some hundred at a time, and readers see each step.
+    Points are written before others are deleted, a few hundred at a time, and readers see each step.
     """
 
     place: str
@@ -53,7 +53,7 @@ class QdrantCollection:
 
     @contextmanager
     def claimed(self) -> Iterator[None]:
-        """Open the server or the folder; of a folder, the client keeps other processes away."""
+        """Connect to the server or open the folder, which the client locks against other processes."""
         with extra("qdrant", "an export to Qdrant"):
             import qdrant_client
         with self._explained():
@@ -71,7 +71,7 @@ class QdrantCollection:
                 self._client = None
 
     def stamp(self) -> Stamp | None:
-        """Return what the collection was exported with, or is being exported with."""
+        """Return the stamp of the collection's last or unfinished export."""
         found = self._stamp()
         exists = self._open.collection_exists(self.table)
         if exists and found is None:
@@ -91,7 +91,7 @@ class QdrantCollection:
                 return pa.concat_tables(found)
 
     def apply(self, revision: Revision, rows: Iterator[pa.Table]) -> None:
-        """Write the new points, delete those that are gone, and stamp the collection."""
+        """Write the new points, delete the removed ones, and write the stamp."""
         if revision.anew:
             self._create(revision.stamp)
         for table in rows:
@@ -106,7 +106,7 @@ class QdrantCollection:
         self._write_stamp(revision.stamp)
 
     def _create(self, stamp: Stamp) -> None:
-        """Create the collection; the stamp comes first, so that it is known as an export from its first point on."""
+        """Create the collection. The stamp comes first, so that the collection counts as an export at once."""
         from qdrant_client.models import Distance, VectorParams
 
         self._write_stamp(stamp)
@@ -142,7 +142,7 @@ class QdrantCollection:
 
     @contextmanager
     def _explained(self) -> Iterator[None]:
-        """Turn every error of the client into one that says which collection it is of."""
+        """Convert every error of the client into one that names the collection."""
         from qdrant_client.http.exceptions import ResponseHandlingException, UnexpectedResponse
 
         try:
@@ -153,7 +153,7 @@ class QdrantCollection:
             if error.status_code in (401, 403):
                 raise ConfigError(f"{self.name}: the server refuses this user; set {KEY_VARIABLE}") from error
             raise StoreError(f"{self.name}: {error.status_code} {error.reason_phrase}") from error
-        except (OSError, sqlite3.Error) as error:  # the local mode keeps points in SQLite
+        except (OSError, sqlite3.Error) as error:  # the local mode stores points in SQLite
             raise StoreError(f"{self.name}: {error}; free some space if there is none, and export again") from error
         except RuntimeError as error:
             if "already accessed" not in str(error):

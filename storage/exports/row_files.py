@@ -1,4 +1,4 @@
-"""Row files: exported rows in one file, as JSON lines or as Parquet."""
+"""Row files: exported rows in a file, as JSON lines or Parquet."""
 
 import os
 from collections.abc import Callable, Iterable, Iterator
@@ -21,7 +21,7 @@ _LINES_AT_ONCE = 4_096
 
 
 class RowFormat(Protocol):
-    """A kind of file that holds exported rows."""
+    """A file format for exported rows."""
 
     suffix: str
 
@@ -29,14 +29,14 @@ class RowFormat(Protocol):
         """Return the chunk ids and digests of a file."""
 
     def write(self, path: Path, schema: pa.Schema, rows: Iterable[pa.Table], old: Iterable[Path], keeps: Keeps) -> int:
-        """Write new rows, and after them those of older files whose ids `keeps` accepts; return how many.
+        """Write new rows, and after them those of older files whose ids `keeps` accepts; return their number.
 
-        The file is on the disk when this returns. `keeps` is called when all new rows are written.
+        The file is synced when this returns. `keeps` is called after all new rows are written.
         """
 
 
 class JsonLines:
-    """One JSON object a line. A vector is written with the fewest digits that give the same float32 again."""
+    """One JSON object per line. Vectors are written with the fewest digits that give the same float32 again."""
 
     suffix = ".jsonl"
 
@@ -48,7 +48,7 @@ class JsonLines:
             raise StoreError(f"{path} is damaged: {error}; remove it and export again") from error
         return pa.table(list(map(list, zip(*pairs, strict=True))) or [[], []], schema=HELD)
 
-    def write(  # as for Parquet, which has a schema without a row, too
+    def write(  # with the parameters of Parquet, which has a schema even without rows
         self,
         path: Path,
         schema: pa.Schema,  # noqa: ARG002
@@ -85,7 +85,7 @@ def _encoded(table: pa.Table) -> Iterator[bytes]:
 
 
 def _shown(row: dict[str, Any]) -> dict[str, Any]:
-    """Return what a line has of a row; of a chunk that has left, that is its id."""
+    """Return the columns of a row for its line; for a removed chunk, only the id."""
     return {name: value for name, value in row.items() if value is not None} if row.get("deleted") else row
 
 
@@ -105,7 +105,7 @@ class Parquet:
         """Write new rows, and after them those rows of older files whose ids `keeps` accepts."""
         count = 0
         with path.open("wb") as file:
-            # The bits of floats are as good as random: compressing vectors takes time and saves next to nothing.
+            # Compressing vectors takes time and saves almost nothing, because the bits of floats are nearly random.
             compression = dict.fromkeys(_COMPRESSED, "zstd")
             with pq.ParquetWriter(file, schema, compression=compression, use_dictionary=list(_REPEATED)) as writer:
                 for table in rows:

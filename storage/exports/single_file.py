@@ -1,4 +1,4 @@
-"""Single file: an export in one file, which is replaced in one step, and its stamp in a file beside it."""
+"""Single file: an export in one file, which is replaced in one step, with its stamp in a file beside it."""
 
 import json
 from collections.abc import Iterator
@@ -19,10 +19,10 @@ from docmill.storage.files import close_to_others, explain_full_disk, hash_file,
 
 @dataclass(frozen=True, slots=True)
 class SingleFile:
-    """A file of rows. The stamp is in `NAME.export.json`, with the hash of the file that it is of.
+    """A file of rows. The stamp is in `NAME.export.json`, with the hash of the file that it describes.
 
-    Two steps replace file and stamp. Between them the stamps of both files are there, and the hash tells which one is
-    true, so a crash leaves nothing in doubt.
+    File and stamp are replaced in two steps. Between them there are the stamps of both files, and the hash says which
+    one is valid, so that a crash leaves no doubt.
     """
 
     path: Path
@@ -64,7 +64,7 @@ class SingleFile:
         return self.rows.held(self.path)
 
     def apply(self, revision: Revision, rows: Iterator[pa.Table]) -> None:
-        """Write the file again, or its stamp alone if no row changes."""
+        """Write the file again, or only its stamp if no row changes."""
         first = next(rows, None)
         if first is None and not revision.gone and not revision.anew and self.path.exists():
             self._write_stamps({hash_file(self.path): revision.stamp})
@@ -72,7 +72,7 @@ class SingleFile:
         old = [] if revision.anew or not self.path.exists() else [self.path]
         draft = self.path.with_name(f".{self.path.name}.draft")
         draft.unlink(missing_ok=True)
-        draft.touch(0o600)  # before it holds anything
+        draft.touch(0o600)  # before it has content
         try:
             with boundary("export file"):
                 count = _written(self.rows, draft, revision, _with_first(first, rows), old)
@@ -90,7 +90,7 @@ class SingleFile:
         return self.path.with_name(f"{self.path.name}.export.json")
 
     def _stamps(self) -> dict[str, Any]:
-        """Return the stamps by the hashes of the files that they are of."""
+        """Return the stamps by the hashes of the files that they describe."""
         try:
             found = json.loads(self._beside.read_text(encoding="utf-8"))
             return {key: value for key, value in found.items() if read_stamp(json.dumps(value)) is not None}
@@ -112,7 +112,7 @@ def _with_first(first: pa.Table | None, rows: Iterator[pa.Table]) -> Iterator[pa
 
 
 def _written(form: RowFormat, draft: Path, revision: Revision, rows: Iterator[pa.Table], old: list[Path]) -> int:
-    """Write the rows and return how many the file has."""
+    """Write the rows and return the number of rows in the file."""
     left = set(revision.gone)
 
     def noted() -> Iterator[pa.Table]:

@@ -1,1 +1,1 @@
-"""Plugins: what other distributions add to the registries of docmill, found by their entry points."""
+"""Plugins: additions of other distributions to the registries of docmill, found by entry points."""

@@ -1,4 +1,4 @@
-"""Origin: which distribution a plugin comes from, so that each of its failures can name it."""
+"""Origin: the distribution of a plugin, to name it in each of its failures."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -19,9 +19,9 @@ _LONGEST = 500
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """The name of a plugin and the distribution that gives it; `kind` is the word for such plugins in messages.
+    """The name of a plugin and its distribution; `kind` is the word for such plugins in messages.
 
-    What docmill gives itself has no distribution: another release of docmill is no reason to read everything again.
+    docmill's own implementations have no distribution, because a new release is no reason to read everything again.
     """
 
     kind: str
@@ -34,13 +34,13 @@ class Origin:
         return f"{self.kind} {self.name!r}{given}"
 
     def version(self, own: object) -> str:
-        """Return the version for keys: that of the distribution and the plugin's own."""
+        """Return the version for keys: those of the distribution and of the plugin."""
         return f"{self.distribution} {self.release}, {own}" if self.distribution else str(own)
 
     def guarded(self, call: Callable[P, R], failure: Callable[[str], Exception]) -> Callable[P, R]:
-        """Return a function that raises `failure` with a message that names the plugin where `call` raises anything.
+        """Return a function that raises `failure` with a message that names the plugin if `call` raises anything.
 
-        `Rejected`, `Transient` and `MemoryError` pass as they are.
+        `Rejected`, `Transient` and `MemoryError` are not changed.
         """
 
         @wraps(call)
@@ -56,13 +56,13 @@ class Origin:
 
 
 def described(error: BaseException, longest: int | None = _LONGEST) -> str:
-    """Return an exception's type and message in one line of at most so many characters."""
+    """Return an exception's type and message in a line of at most `longest` characters."""
     message = " ".join(str(error).split())
     return f"{type(error).__name__}: {message}"[:longest].removesuffix(": ")
 
 
 def place(error: BaseException) -> str:
-    """Return the file and line of the plugin that an exception passed last, or "" if it comes from docmill's checks."""
+    """Return the plugin's file and line that an exception passed last, or "" if docmill's checks raised it."""
     calls = [(Path(call.filename), call.lineno) for call in extract_tb(error.__traceback__)]
     theirs = [(path, line) for path, line in calls if _OURS not in path.parents]
     own = [f" ({path.name}, line {line})" for path, line in theirs if path.parent == theirs[0][0].parent]
@@ -70,5 +70,5 @@ def place(error: BaseException) -> str:
 
 
 def plugin_failed(message: str) -> Rejected:
-    """Return the reason for a document on which a plugin has failed."""
+    """Return the rejection of a document on which a plugin failed."""
     return Rejected("plugin_failed", message)

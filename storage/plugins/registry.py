@@ -1,4 +1,4 @@
-"""Registry: our own implementations by name, and those of plugins, each loaded when it is first asked for."""
+"""Registry: docmill's and plugins' implementations by name, each loaded when first requested."""
 
 import logging
 import sys
@@ -22,7 +22,7 @@ _LOG = logging.getLogger("docmill.plugins")
 
 @dataclass(frozen=True, slots=True)
 class Seam:
-    """Where plugins of one kind join: their entry point group, their word in messages, and their protocol."""
+    """A kind of plugins: entry point group, word in messages, and protocol."""
 
     group: str
     kind: str
@@ -31,7 +31,7 @@ class Seam:
 
 @dataclass(frozen=True, slots=True)
 class Listed:
-    """An entry point as `docmill plugins` lists it; `problem` is "" where it can be used."""
+    """An entry point as `docmill plugins` lists it; `problem` is "" if it can be used."""
 
     group: str
     name: str
@@ -41,18 +41,18 @@ class Listed:
 
 
 def named(path: str) -> Any:
-    """Return what has a name in a module, such as `package.module.name`."""
+    """Return the object with a name such as `package.module.name`."""
     module, _, name = path.rpartition(".")
     return getattr(import_module(module), name)
 
 
 def late(path: str) -> Callable[..., Any]:
-    """Return a function that imports another when it is called: many runs ask for names and versions alone."""
+    """Return a function that imports another one when called, because many runs only need names and versions."""
     return lambda *arguments: named(path)(*arguments)
 
 
 class LoadedWhenAsked(Mapping[str, T]):
-    """Our own implementations by name, each made when it is first asked for."""
+    """docmill's implementations by name, each created when first requested."""
 
     def __init__(self, makers: Mapping[str, Callable[[], T]]) -> None:
         self._makers = makers
@@ -74,12 +74,12 @@ class LoadedWhenAsked(Mapping[str, T]):
 
 
 class Registry(Mapping[str, T], Generic[T]):
-    """A mapping from names to our own implementations and to those of plugins.
+    """A mapping from names to docmill's implementations and those of plugins.
 
-    Entry points are read at the first look-up, and a plugin is imported when it is asked for by name, in worker
-    processes too. `adapt` turns what an entry point leads to into an implementation. Raises `ConfigError` for a name
-    that nothing has, and for a plugin that cannot be used; the others are not affected. What a plugin gives under a
-    name of ours is not used; the logger `docmill.plugins` warns of it.
+    Entry points are read at the first look-up, and a plugin is imported when requested by name, also in worker
+    processes. `adapt` converts the object of an entry point to an implementation. Raises `ConfigError` for an unknown
+    name and for an unusable plugin, without an effect on others. A plugin with a name of docmill's is not used; the
+    logger `docmill.plugins` warns about it.
     """
 
     def __init__(self, seam: Seam, own: Mapping[str, T], adapt: Callable[[Origin, Any], T]) -> None:
@@ -93,7 +93,7 @@ class Registry(Mapping[str, T], Generic[T]):
             self._loaded[name] = self._load(name)
         found = self._loaded[name]
         if isinstance(found, ConfigError):
-            raise found.with_traceback(None)  # else it grows with every raise
+            raise found.with_traceback(None)  # otherwise it grows with every raise
         return found
 
     def __contains__(self, name: object) -> bool:
@@ -108,11 +108,11 @@ class Registry(Mapping[str, T], Generic[T]):
 
     @property
     def origins(self) -> list[Origin]:
-        """Return where the plugins come from, without importing any."""
+        """Return the origins of the plugins without importing any."""
         return [self._origin(entry) for name, entries in self._entries.items() for entry in entries]
 
     def listed(self) -> Iterator[Listed]:
-        """Yield every plugin; each is imported to find its problem."""
+        """Yield every plugin, which is imported to find problems."""
         for name, entries in self._entries.items():
             for origin in map(self._origin, entries):
                 yield Listed(self.seam.group, name, origin.distribution, origin.release, self._problem(name))
@@ -128,7 +128,7 @@ class Registry(Mapping[str, T], Generic[T]):
 
     @cached_property
     def _entries(self) -> dict[str, list["EntryPoint"]]:
-        """Return the entry points of the group by name, sorted; several distributions may give the same name."""
+        """Return the entry points of the group by name, sorted; several distributions may use the same name."""
         found: dict[str, list[EntryPoint]] = {}
         for entry in sorted(_installed(tuple(sys.path)).select(group=self.seam.group), key=lambda one: one.name):
             found.setdefault(entry.name, []).append(entry)
@@ -137,7 +137,7 @@ class Registry(Mapping[str, T], Generic[T]):
         return found
 
     def _taken(self, name: str, entries: "list[EntryPoint]") -> str:
-        """Say that plugins have a name of ours, which is what the name keeps meaning."""
+        """Return the message that plugins use a name of docmill's, which keeps its meaning."""
         others = self._givers(entries)
         return f"{self.seam.kind} {name!r} is one of docmill's own; that of {others} is not used and needs another name"
 
@@ -163,13 +163,13 @@ class Registry(Mapping[str, T], Generic[T]):
             return self._adapt(origin, _checked(entries[0].load(), self.seam.protocol))
         except MemoryError:
             raise
-        except Exception as error:  # an import can fail in every way that code can
+        except Exception as error:  # an import can raise anything
             return ConfigError(f"{origin} cannot be used: {described(error)}")
 
 
 @lru_cache(1)
 def _installed(path: tuple[str, ...]) -> Any:  # noqa: ARG001  what is installed depends on it
-    """Return all entry points: a command asks for five groups, and each reading of all packages takes 20 ms.
+    """Return all entry points. A command needs five groups, and each reading of all packages takes 20 ms.
 
     They are `EntryPoints`, before Python 3.12 `SelectableGroups`; both have `select`.
     """
@@ -179,7 +179,7 @@ def _installed(path: tuple[str, ...]) -> Any:  # noqa: ARG001  what is installed
 
 
 def _checked(found: Any, protocol: type) -> Any:
-    """Return what an entry point leads to, or an object of it if it is a class; raise `TypeError` if members lack."""
+    """Return an entry point's object, or an instance if it is a class; raise `TypeError` if members are missing."""
     plugin = found() if isinstance(found, type) else found
     wanted = dict.fromkeys((*vars(protocol), *protocol.__annotations__))
     lacking = [name for name in wanted if not name.startswith("_") and not hasattr(plugin, name)]

@@ -1,4 +1,4 @@
-"""Secret: a credential that settings refer to and never hold."""
+"""Secret: a credential that settings refer to but never contain."""
 
 import os
 from collections.abc import Iterator
@@ -40,7 +40,7 @@ class Secret(BaseModel):
         return self
 
     def read(self) -> str:
-        """Return the credential, without white space around it; raise `ConfigError` if there is none."""
+        """Return the credential without surrounding white space; raise `ConfigError` if there is none."""
         if self.env:
             value, where = os.environ.get(self.env, ""), f"the environment variable {self.env}"
         else:
@@ -59,7 +59,7 @@ def _text_of(path: Path) -> str:
 
 
 def secrets_in(settings: Any) -> Iterator[Secret]:
-    """Yield the secrets in a settings model, those in its lists, tables and models included."""
+    """Yield the secrets in a settings model, including those in its lists, tables and models."""
     if isinstance(settings, Secret):
         yield settings
     elif isinstance(settings, BaseModel):

@@ -1,1 +1,1 @@
-"""Bind this process, its memory and its children."""
+"""Control this process, its memory and its children."""

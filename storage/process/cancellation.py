@@ -1,4 +1,4 @@
-"""Cancellation: who waits for a result, so that work for somebody who has left can end."""
+"""Cancellation: track who waits for a result, so that work for a client that has disconnected can end."""
 
 import threading
 from collections.abc import Callable, Iterable, Iterator
@@ -9,17 +9,17 @@ from docmill.storage.errors import Transient
 
 
 class Abandoned(Transient):
-    """Whoever asked has left."""
+    """The client has disconnected."""
 
     def __init__(self) -> None:
         super().__init__("whoever asked has left")
 
 
 class Asker:
-    """A client of a server, by its name, for the time of one question; "" is this process itself.
+    """A client of a server, by name, for the time of one request; "" is this process itself.
 
-    Many threads may work for it. `leave` calls what ends their work. It asks in the name of `principals`; None leaves
-    it to the server whose these are.
+    Many threads may work for it. `leave` calls the functions that end their work. It acts for `principals`; with None,
+    the server determines them.
     """
 
     def __init__(self, client: str = "", principals: frozenset[str] | None = None) -> None:
@@ -32,23 +32,23 @@ class Asker:
         self._ends: list[Callable[[], object]] = []
 
     def show(self, rows: int, uris: Iterable[str]) -> None:
-        """Note how many rows an answer to this asker has, and the uris that it names, for a log of who asked what."""
+        """Record the number of rows and the uris of an answer to this client, for the audit log."""
         self.shown += rows
         self.shown_uris |= dict.fromkeys(uris)
 
     def leave(self) -> None:
-        """End all work for this asker."""
-        with self._lock:  # until then no block is left, so that none is ended that has another asker by now
+        """End all work for this client."""
+        with self._lock:  # no block is left meanwhile, so that no work for another client is ended
             self.has_left = True
             for end in self._ends:
                 end()
 
     @contextmanager
     def ended_by(self, end: Callable[[], object]) -> Iterator[None]:
-        """Call `end`, which must not wait, if the asker leaves during the block.
+        """Call `end`, which must not wait, if the client disconnects during the block.
 
         Raises:
-            Abandoned: It has left already.
+            Abandoned: It has already disconnected.
         """
         with self._lock:
             if self.has_left:
@@ -66,7 +66,7 @@ _ASKER: ContextVar[Asker | None] = ContextVar("docmill_asker", default=None)
 
 @contextmanager
 def asked_by(asker: Asker) -> Iterator[None]:
-    """Work for an asker during the block; threads that get a copy of the context do, too."""
+    """Work for a client during the block, also in threads that get a copy of the context."""
     before = _ASKER.set(asker)
     try:
         yield
@@ -75,5 +75,5 @@ def asked_by(asker: Asker) -> Iterator[None]:
 
 
 def current_asker() -> Asker:
-    """Return for whom this thread or task works."""
+    """Return the client for which this thread or task works."""
     return _ASKER.get() or Asker()

@@ -1,4 +1,4 @@
-"""Child process: how a process that docmill starts ends with its parent and limits itself; a second try to start it."""
+"""Child process: let a started process end with its parent and limit itself, and try twice to start it."""
 
 import ctypes
 import os
@@ -14,13 +14,13 @@ from docmill.storage.errors import Transient
 T = TypeVar("T")
 _PR_SET_PDEATHSIG = 1  # of linux/prctl.h
 PYTHON = [sys.executable]
-"""What starts Python in a child process. Tests put in its place a program whose processes fork from a warm one."""
+"""The command that starts Python in a child process. Tests replace it by a program that forks a warm process."""
 
 
 def die_with(parent: int) -> None:
-    """End this process with the thread that started it, however that ends (Linux; elsewhere a closed pipe does).
+    """End this process with the thread that started it, however that ends (on Linux; elsewhere by a closed pipe).
 
-    `parent` is the number of the process of that thread. If it has ended already, this process ends at once.
+    `parent` is the process id of that thread. If it has already ended, this process ends at once.
     """
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
@@ -29,9 +29,9 @@ def die_with(parent: int) -> None:
 
 
 def try_twice(start: Callable[[], T]) -> T:
-    """Return what `start` returns; call it once more if its process did not start.
+    """Return the result of `start`; call it once more if its process did not start.
 
-    Where memory is short, the kernel may kill a process that starts; the next one often finds room.
+    If memory is short, the kernel may kill a process at its start, and the next one often succeeds.
     """
     try:
         return start()
@@ -40,7 +40,7 @@ def try_twice(start: Callable[[], T]) -> T:
 
 
 def address_space() -> int | None:
-    """Return the bytes of address space that this process takes, or None if the system does not say."""
+    """Return the bytes of address space that this process uses, or None if unknown."""
     try:
         pages = int(Path("/proc/self/statm").read_text().split()[0])
     except OSError:

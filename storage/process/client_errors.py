@@ -1,4 +1,4 @@
-"""Client errors: translate the exceptions of the official clients, which share their names, to this project's."""
+"""Client errors: translate the exceptions of the official API clients, which have the same names, to docmill's."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -7,7 +7,8 @@ from types import ModuleType
 from docmill.storage.errors import ConfigError, Terminal, Transient
 
 RETRIES = 4
-"""How often a client retries after 408, 409, 429, 5xx or no answer; it waits as `retry-after` says, or longer."""
+"""How often a client retries after 408, 409, 429, 5xx or no answer; it waits as long as `retry-after` says, or longer.
+"""
 
 
 @contextmanager
@@ -16,8 +17,8 @@ def explained(
 ) -> Iterator[None]:
     """Translate the exceptions of a call, and of reading its answer, to `Transient`, `ConfigError` or `Terminal`.
 
-    The clients do not check answers: that of a server with another protocol lacks something, or is a page. `key` is the
-    environment variable of the key, `table` that of the settings, and `who` is asked.
+    The clients do not check answers. Those of a server with another protocol may lack something or be an HTML page.
+    `key` is the environment variable of the key, `table` the table in the settings, and `who` names the server.
     """
     try:
         yield
@@ -35,5 +36,5 @@ def explained(
 
 
 def _named(error: Exception) -> str:
-    """Return the HTTP status of an answer, if there was one, and the kind of the error; its text may hold a prompt."""
+    """Return the HTTP status of an answer, if any, and the kind of the error; its text may quote a prompt."""
     return " ".join(map(str, filter(None, (getattr(error, "status_code", None), type(error).__name__))))

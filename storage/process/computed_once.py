@@ -1,4 +1,4 @@
-"""Computed once: a property that one thread computes while the others that ask for it wait."""
+"""Computed once: a property that one thread computes while other threads wait for it."""
 
 from collections.abc import Callable
 from threading import RLock
@@ -10,8 +10,8 @@ T = TypeVar("T")
 class ComputedOnce(Generic[T]):
     """A cached property for objects that several threads use, such as an open store.
 
-    From Python 3.12 on `functools.cached_property` has no lock: threads that search a fresh store at once would each
-    open the index, in the memory of as many. Up to 3.11 it has one lock for all objects.
+    From Python 3.12 on, `functools.cached_property` has no lock, so threads that search a newly opened store at the
+    same time would each load the index. Up to 3.11 it has one lock for all objects.
     """
 
     def __init__(self, compute: Callable[[Any], T]) -> None:
@@ -29,11 +29,11 @@ class ComputedOnce(Generic[T]):
     def __get__(self, instance: object | None, owner: type[Any] | None = None) -> Self | T:
         if instance is None:
             return self
-        kept = vars(instance)  # where Python finds the value from then on, without coming here
+        kept = vars(instance)  # Python finds the value there from then on
         with kept.setdefault(self._lock, RLock()):
             if self._name not in kept:
                 kept[self._name] = self._compute(instance)
-        # Whoever comes late makes a lock of its own, and finds the value behind it.
+        # A late thread creates its own lock and finds the value after acquiring it.
         kept.pop(self._lock, None)
         value: T = kept[self._name]
         return value

@@ -1,4 +1,4 @@
-"""Extras: packages that only some users need. What needs one says how to install it."""
+"""Extras: packages that only some users need, with instructions to install them where they are needed."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -8,7 +8,7 @@ from docmill.storage.errors import ConfigError
 
 @contextmanager
 def extra(name: str, use: str) -> Iterator[None]:
-    """Import the packages of an extra in the block; `use` names what needs them.
+    """Import the packages of an extra in the block; `use` names their purpose.
 
     Raises:
         ConfigError: A package is not installed. The message says what to type.

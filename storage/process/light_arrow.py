@@ -1,4 +1,4 @@
-"""Light Arrow: load PyArrow without what takes long and few use: pandas, masks, functions, a reader of docstrings."""
+"""Light Arrow: load PyArrow without slow and rarely used parts: pandas, masks, functions, a docstring parser."""
 
 import sys
 from importlib import import_module
@@ -9,7 +9,7 @@ from typing import Any
 
 
 class _ArrowFinder:
-    """Finds two modules of PyArrow, each once, as the other finders do, with a loader of this module."""
+    """Finds two modules of PyArrow, each once, and gives them a loader of this module."""
 
     def __init__(self) -> None:
         self._left = {"pyarrow": _ArrowLoader, "pyarrow.compute": _FunctionsLoader}
@@ -31,7 +31,7 @@ class _NoPandas:
 
 
 class _WrappedLoader:
-    """A loader without its base class, whose module takes 2 ms to import."""
+    """A loader without the usual base class, whose module takes 2 ms to import."""
 
     def __init__(self, loader: Any) -> None:
         self._loader = loader
@@ -41,10 +41,10 @@ class _WrappedLoader:
 
 
 class _ArrowLoader(_WrappedLoader):
-    """Makes the first array without pandas.
+    """Creates the first array without pandas.
 
-    PyArrow then imports pandas, where it is installed, to know its types if it meets them. Told once that there is
-    none, it asks again only if somebody converts to pandas. That import takes a quarter of a second.
+    At that moment, PyArrow imports pandas, if installed, to recognize its types, which takes a quarter of a second.
+    Once it has found no pandas, it tries again only for a conversion to pandas.
     """
 
     def exec_module(self, module: ModuleType) -> None:
@@ -56,11 +56,11 @@ class _ArrowLoader(_WrappedLoader):
         finally:
             sys.meta_path.remove(absent)
         if "numpy" in sys.modules and "numpy.ma" not in sys.modules:
-            vars(sys.modules["numpy"])["ma"] = _Masks("numpy.ma")  # until somebody imports it
+            vars(sys.modules["numpy"])["ma"] = _Masks("numpy.ma")  # until it is imported
 
 
 class _OnDemand:
-    """A module that is imported when something of it is asked for."""
+    """A module that is imported when one of its names is used."""
 
     def __init__(self, module: str) -> None:
         self._module = module
@@ -70,10 +70,10 @@ class _OnDemand:
 
 
 class _Masks(_OnDemand):
-    """`numpy.ma`, by which PyArrow and `numpy.unique` ask whether an array has a mask. To import it takes 5 ms."""
+    """`numpy.ma`, which PyArrow and `numpy.unique` use to check arrays for masks. Its import takes 5 ms."""
 
     def is_masked(self, array: Any) -> bool:
-        """Return whether something of an array is masked, as nothing is before `numpy.ma` is imported."""
+        """Return whether an array has masked values, which none has before `numpy.ma` is imported."""
         return "numpy.ma" in sys.modules and bool(import_module("numpy.ma").is_masked(array))
 
     @property
@@ -82,7 +82,7 @@ class _Masks(_OnDemand):
 
 
 class _MaskedArray:
-    """The class of masked arrays, of which there are none before `numpy.ma` is imported."""
+    """The class of masked arrays, which has no instances before `numpy.ma` is imported."""
 
     @property
     def _own(self) -> Any:
@@ -102,9 +102,9 @@ class _MaskedArray:
 
 
 class _FunctionsLoader(_WrappedLoader):
-    """Loads `pyarrow.compute` with functions that are made when they are first used.
+    """Loads `pyarrow.compute` with functions that are created at their first use.
 
-    It makes one of each of 300 in Arrow's registry, with a signature and a docstring, which takes 0.02 s of CPU.
+    Normally it creates 300 functions from Arrow's registry, with signatures and docstrings, in 0.02 s of CPU time.
     """
 
     def exec_module(self, module: ModuleType) -> None:
@@ -117,7 +117,7 @@ class _FunctionsLoader(_WrappedLoader):
         try:
             self._loader.exec_module(module)
             make = module._wrap_function
-        except Exception:  # another version of PyArrow needs more of its functions
+        except Exception:  # another version of PyArrow needs more functions
             for name in set(vars(module)) - before:
                 delattr(module, name)
             compiled.function_registry = registry
@@ -129,12 +129,12 @@ class _FunctionsLoader(_WrappedLoader):
         vars(module).update(function_registry=registry, __getattr__=_maker(module, registry(), make))
 
 
-_AT_ONCE = frozenset({"utf8_zero_fill"})  # functions that the module itself refers to while it loads
+_AT_ONCE = frozenset({"utf8_zero_fill"})  # functions that the module uses while it loads
 _KEYWORDS = {"and_": "and", "or_": "or"}
 
 
 class _FewFunctions:
-    """Arrow's registry of functions, of which it lists few."""
+    """Arrow's registry of functions, limited to a few in its list."""
 
     def __init__(self, registry: Any) -> None:
         self._registry = registry
@@ -147,7 +147,7 @@ class _FewFunctions:
 
 
 def _maker(module: ModuleType, registry: Any, make: Any) -> Any:
-    """Return a `__getattr__` that makes a function of the registry as `pyarrow.compute` does while it loads."""
+    """Return a `__getattr__` that creates a function of the registry as `pyarrow.compute` does while it loads."""
 
     def made(name: str) -> Any:
         try:
@@ -166,7 +166,7 @@ def _maker(module: ModuleType, registry: Any, make: Any) -> Any:
 def load_arrow_lightly() -> None:
     """Let this process, which has not loaded PyArrow yet, load it without pandas and with functions on demand.
 
-    docmill's own programs call this. In an application that imports docmill, both are the application's affair.
+    docmill's own programs call this. An application that imports docmill decides for itself.
     """
     if "pyarrow" not in sys.modules:
         sys.meta_path.insert(0, _ArrowFinder())

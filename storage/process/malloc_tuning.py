@@ -1,4 +1,4 @@
-"""Malloc tuning: return freed memory to the system, so that a long run does not keep the memory of its peak."""
+"""Malloc tuning: return freed memory to the system, so that a long run does not keep its peak memory."""
 
 import ctypes
 import os
@@ -16,7 +16,7 @@ _LARGE, _USUAL = 1 << 20, 32 << 20
 
 
 def prefer_system_pool() -> None:
-    """Make Arrow use the system's allocator for its internal allocations too; Arrow reads this only while it loads.
+    """Make Arrow use the system's allocator for internal allocations, too; Arrow reads this only while it loads.
 
     docmill's own programs call this before they load Arrow. An application that imports docmill decides for itself
     whether to set the variable.
@@ -49,7 +49,7 @@ def returning_large() -> Iterator[None]:
     _of_glibc("mallopt", _M_MMAP_THRESHOLD, _LARGE)
     try:
         yield
-    finally:  # the values that glibc itself settles on when large blocks are allocated and freed
+    finally:  # the values that glibc itself chooses after large blocks are allocated and freed
         _of_glibc("mallopt", _M_MMAP_THRESHOLD, _USUAL)
         _of_glibc("mallopt", _M_TRIM_THRESHOLD, 2 * _USUAL)
 
@@ -60,7 +60,7 @@ def give_back() -> None:
 
 
 def sparing(large: bool, work: Callable[P, T], *arguments: P.args, **named: P.kwargs) -> T:
-    """Do some work and, if it is large, return its memory to the system afterwards."""
+    """Do some work and, if it is `large`, return its memory to the system afterwards."""
     try:
         return work(*arguments, **named)
     finally:

@@ -1,7 +1,7 @@
-"""Methods on demand: compile the methods that `dataclass` writes for a class when one of them is called.
+"""Methods on demand: compile the methods that `dataclass` generates for a class when one of them is called.
 
-It writes six for a frozen class and compiles them, which takes 0.4 ms. Of 200 classes that a command loads, it calls
-few methods other than `__init__` of some: to compile all was a sixth of the CPU time of a run that finds nothing new.
+It generates and compiles six for a frozen class in 0.4 ms. Of the 200 classes that a command loads, few methods other
+than `__init__` are called. Compiling all was a sixth of the CPU time of a run that finds nothing new.
 """
 
 import dataclasses
@@ -11,23 +11,23 @@ from functools import partial
 from typing import Any
 
 _PACKAGES = frozenset({"docmill", "pydantic", "annotated_types", "typer"})
-"""Packages of such classes: those that each command loads, and that never ask for the signature of a method."""
+"""Packages with such classes: those that each command loads and that never inspect the signature of a method."""
 _KNOWN = (3, 13)
-"""The last version of Python whose `dataclass` was seen to write such text: 3.11, 3.12 and 3.13 do."""
+"""The last version of Python for which this was tested; 3.11, 3.12 and 3.13 work."""
 
 
 def compile_on_demand() -> None:
-    """Let `dataclass` put off compiling in this process.
+    """Let `dataclass` compile on demand in this process.
 
-    docmill's own programs call this. An application that imports docmill decides for itself. A version of Python that
-    is not known compiles at once.
+    docmill's own programs call this. An application that imports docmill decides for itself. An unknown version of
+    Python compiles at once.
     """
     if sys.version_info[:2] <= _KNOWN:
-        vars(dataclasses)["exec"] = _define  # what all versions of `dataclass` compile by
+        vars(dataclasses)["exec"] = _define  # all versions of `dataclass` compile with it
 
 
 def _define(text: str, scope: dict[str, Any], names: dict[str, Any]) -> None:
-    """Define what `exec` would: `__create_fn__`, which returns a function or, from Python 3.13 on, a tuple of all."""
+    """Define what `exec` would: `__create_fn__`, which returns a function, or from Python 3.13 on a tuple of all."""
     if str(scope.get("__name__")).partition(".")[0] in _PACKAGES:
         names["__create_fn__"] = partial(_stand_ins, text, scope)
     else:
@@ -35,7 +35,7 @@ def _define(text: str, scope: dict[str, Any], names: dict[str, Any]) -> None:
 
 
 def _stand_ins(text: str, scope: dict[str, Any], /, **closure: Any) -> Any:
-    """Return what `__create_fn__` would, with functions that compile the text at the first call of one."""
+    """Return what `__create_fn__` would, but with functions that compile the text at their first call."""
     compiled: dict[str, Callable[..., Any]] = {}
 
     def compiled_as(name: str) -> Callable[..., Any]:
@@ -54,7 +54,7 @@ def _stand_ins(text: str, scope: dict[str, Any], /, **closure: Any) -> Any:
 
 
 def _stand_in(name: str, compiled_as: Callable[[str], Callable[..., Any]]) -> Callable[..., Any]:
-    """Return a method that compiles the one of this name at its first call, and puts it into its own place."""
+    """Return a method that at its first call compiles the one with this name and is replaced by it."""
 
     def method(self: Any, /, *given: Any, **named: Any) -> Any:
         function = compiled_as(name)

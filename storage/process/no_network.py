@@ -1,7 +1,7 @@
 """No network: refuse sockets to this process, its threads and its children.
 
-On Linux the kernel refuses them, by a seccomp filter, which native code cannot pass and which needs no privileges. An
-audit hook of Python refuses them, too: it is all that there is on other systems, and native code passes it.
+On Linux the kernel refuses them with a seccomp filter, which native code cannot bypass and which needs no privileges.
+An audit hook of Python refuses them, too. On other systems there is only the hook, which native code bypasses.
 """
 
 import ctypes
@@ -21,14 +21,14 @@ _LOAD, _IF_EQUAL, _IF_AT_LEAST, _RETURN = 0x20, 0x15, 0x35, 0x06  # instructions
 _NUMBER, _ARCHITECTURE, _FIRST_ARGUMENT = 0, 4, 16  # offsets in `struct seccomp_data`, little-endian
 _AF_UNIX = 1
 _FOREIGN = 0x40000000
-"""The least number of a call of x32, which repeats all calls under numbers of its own; no other system has these."""
+"""The lowest number of system calls of x32, which has its own numbers for all calls; no other system uses these."""
 
 
 @dataclass(frozen=True, slots=True)
 class _System:
-    """The numbers of an architecture: its own, that of `seccomp` and `socket`, and those of calls that are refused.
+    """The numbers of an architecture: its own, those of `seccomp` and `socket`, and those of refused calls.
 
-    `io_uring` makes sockets without the call `socket`; with the others a process takes a socket of another one.
+    `io_uring` can create sockets without the call `socket`; the others can take a socket of another process.
     """
 
     audit: int
@@ -44,7 +44,7 @@ _SYSTEMS = {  # refused: io_uring_setup, pidfd_getfd, ptrace, process_vm_writev
 
 
 def refuse_network() -> bool:
-    """Refuse network sockets from now on; return whether the kernel does. Local sockets (Unix) stay."""
+    """Refuse network sockets from now on; return whether the kernel does this. Local (Unix) sockets stay allowed."""
     sys.addaudithook(_refuse)
     return _refuse_by_kernel()
 
@@ -62,14 +62,14 @@ def _refuse_by_kernel() -> bool:
     kept = ctypes.create_string_buffer(steps, len(steps))
     program = struct.pack("HxxxxxxP", len(steps) // 8, ctypes.addressof(kept))
     libc = ctypes.CDLL(None)
-    # The kernel takes a filter only from a process whose children cannot gain rights.
+    # The kernel accepts a filter only from a process whose children cannot gain privileges.
     libc.prctl(_PR_SET_NO_NEW_PRIVS, *map(ctypes.c_ulong, (1, 0, 0, 0)))
     done = libc.syscall(*map(ctypes.c_long, (system.seccomp, _SET_MODE_FILTER, _TSYNC)), program)
     return bool(done == 0)
 
 
 def _filter(system: _System) -> Iterator[bytes]:
-    """Yield the instructions: sockets other than local ones are refused, and calls of other architectures."""
+    """Yield the instructions that refuse non-local sockets and calls of other architectures."""
     yield _step(_LOAD, _ARCHITECTURE)
     yield _step(_IF_EQUAL, system.audit, missed=len(system.refused) + 5)
     yield _step(_LOAD, _NUMBER)
@@ -84,5 +84,5 @@ def _filter(system: _System) -> Iterator[bytes]:
 
 
 def _step(code: int, value: int, met: int = 0, missed: int = 0) -> bytes:
-    """Return an instruction; `met` and `missed` are how many of the next ones to pass over."""
+    """Return an instruction; `met` and `missed` are the numbers of following ones to skip."""
     return struct.pack("=HBBI", code, met, missed, value)

@@ -1,4 +1,4 @@
-"""Processors: how many CPUs this process may use."""
+"""Processors: the number of CPUs that this process may use."""
 
 import math
 import os
@@ -9,17 +9,17 @@ _OWN_GROUP = Path("/proc/self/cgroup")  # a line `0::/PATH`; within a container 
 
 
 def processors() -> int:
-    """Return the number of CPUs on which this process may run, or the share of them that its container may take.
+    """Return the number of CPUs on which this process may run, or its container's share of them.
 
-    `os.cpu_count` counts those of the machine, and `os.sched_getaffinity` knows nothing of a container's share.
+    `os.cpu_count` counts those of the machine, and `os.sched_getaffinity` does not know a container's share.
     """
-    # macOS lets a process run on all CPUs, and has no containers.
+    # On macOS, a process may use all CPUs, and there are no containers.
     allowed = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     return max(1, min([allowed, *_shares(_GROUPS, _OWN_GROUP)]))
 
 
 def _shares(groups: Path, own: Path) -> list[int]:
-    """Return the limits of a control group and of those around it, in whole CPUs, rounded up."""
+    """Return the limits of a control group and its ancestors, in whole CPUs, rounded up."""
     try:
         (path,) = (line[3:] for line in own.read_text(encoding="utf-8").splitlines() if line.startswith("0::"))
     except (OSError, ValueError):
@@ -33,7 +33,7 @@ def _shares(groups: Path, own: Path) -> list[int]:
 
 
 def _share(file: Path) -> list[int]:
-    """Return what `QUOTA PERIOD` allows; nothing for `max PERIOD`, or without the file."""
+    """Return the CPUs that `QUOTA PERIOD` allows; nothing for `max PERIOD` or without the file."""
     try:
         quota, period = file.read_text(encoding="ascii").split()
         return [math.ceil(int(quota) / int(period))]

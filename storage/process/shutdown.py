@@ -1,8 +1,7 @@
-"""Shutdown: what a process that a signal ends has to wait for and to remove, wherever its threads are.
+"""Shutdown: what a process has to wait for and remove when a signal ends it, wherever its threads are.
 
-A signal cannot interrupt a thread that computes in native code, so the process does not unwind: it waits for a
-commit that is nearly done, removes its temporary folders, gives back what other machines wait for, and ends. The kernel
-frees its locks.
+A signal cannot interrupt a thread in native code, so the process does not unwind. It waits for a commit that is nearly
+done, removes its temporary folders, releases what other machines wait for, and ends. The kernel releases its locks.
 """
 
 import threading
@@ -13,7 +12,7 @@ from functools import partial
 
 
 class _Commits:
-    """The commits, and the single changes, in progress. A process may ingest into several stores; none waits."""
+    """The commits and single changes in progress. A process may ingest into several stores, which do not wait."""
 
     def __init__(self) -> None:
         self._changed = threading.Condition()
@@ -22,7 +21,7 @@ class _Commits:
         self._closed = False
 
     def begin(self) -> None:
-        """Count a commit; once they are closed, wait for the end of the process instead."""
+        """Count a commit; after `close`, wait for the end of the process instead."""
         with self._changed:
             self._changed.wait_for(lambda: not self._closed)
             self._running += 1
@@ -34,7 +33,7 @@ class _Commits:
             self._changed.notify_all()
 
     def begin_change(self) -> None:
-        """Count a change. It may be a part of a commit in progress, which is waited for; else do as for a commit."""
+        """Count a change. Unless it is part of a commit in progress, which is waited for, this is like `begin`."""
         with self._changed:
             self._changed.wait_for(lambda: not self._closed or self._running > 0)
             self._changing += 1
@@ -46,7 +45,7 @@ class _Commits:
             self._changed.notify_all()
 
     def close(self, patience_s: float) -> None:
-        """Let none begin any more, and wait for those in progress, for so many seconds at most."""
+        """Let no more begin, and wait for those in progress, but at most `patience_s` seconds."""
         with self._changed:
             self._closed = True
             self._changed.wait_for(lambda: not self._running and not self._changing, patience_s)
@@ -58,7 +57,7 @@ class _Commits:
 
     @property
     def over(self) -> bool:
-        """Whether none is in progress, and none will begin."""
+        """Whether none is in progress and none will begin."""
         return self._closed and not self._running and not self._changing
 
 
@@ -70,7 +69,7 @@ _begun = threading.Event()
 
 @contextmanager
 def uncut() -> Iterator[None]:
-    """Mark a commit: an end that begins during the block waits for it for a moment, and none begins after."""
+    """Mark a commit: a shutdown during the block waits for it for a moment, and after its start none begins."""
     _commits.begin()
     try:
         yield
@@ -80,9 +79,9 @@ def uncut() -> Iterator[None]:
 
 @contextmanager
 def one_change() -> Iterator[None]:
-    """Mark one change of an object store: an end that begins during the block waits for it, and none begins after.
+    """Mark a change of an object store: a shutdown during the block waits for it, and after its start none begins.
 
-    Only then is it safe to release what keeps other writers out.
+    Only then is it safe to release what keeps out other writers.
     """
     _commits.begin_change()
     try:
@@ -100,14 +99,14 @@ def is_committing() -> bool:
 def tidied(remove: Callable[[], object]) -> Iterator[None]:
     """Call `remove` if the process is ended during the block.
 
-    Once an end has begun, the block is never left: the thread must not release what the others still use.
+    After a shutdown has begun, the block is never left, because the thread must not release what others still use.
     """
     with _registered(_removals, remove):
         yield
 
 
 def at_end(remove: Callable[[], object]) -> Callable[[], object]:
-    """Call `remove` if the process is ended before what this returns is called."""
+    """Call `remove` if the process is ended before the returned function is called."""
     _removals.append(remove)
     return partial(_removals.remove, remove)
 
@@ -116,8 +115,8 @@ def at_end(remove: Callable[[], object]) -> Callable[[], object]:
 def released(release: Callable[[], object]) -> Iterator[None]:
     """Call `release` if the process is ended during the block, but not while a commit is in progress.
 
-    A commit that takes too long for the end relies on what is held up to its last request. The block is left like that
-    of `tidied`.
+    A commit that takes too long to wait for needs what is held until its last request. The block is left like that of
+    `tidied`.
     """
     with _registered(_releases, release):
         yield
@@ -135,15 +134,15 @@ def _registered(calls: list[Callable[[], object]], call: Callable[[], object]) -
 
 
 def begin(patience_s: float) -> None:
-    """Begin the end of the process: wait for a commit in progress, for so many seconds at most."""
+    """Begin the shutdown: wait for a commit in progress, but at most `patience_s` seconds."""
     _commits.close(patience_s)
     _begun.set()
 
 
 def tidy(patience_s: float) -> None:
-    """Remove what was registered, the last first, and release the rest meanwhile, for so many seconds at most."""
+    """Remove what was registered, the last first, and release the rest meanwhile, in at most `patience_s` seconds."""
     releases = list(_releases) if _commits.over else []
-    # A release waits for a network and a removal for a disk: neither has the time to wait for the other, too.
+    # A release waits for the network and a removal for the disk, and there is no time to do one after the other.
     threads = [threading.Thread(target=_call_all, args=([one],), daemon=True) for one in releases]
     threads.append(threading.Thread(target=_call_all, args=(_removals[::-1],), daemon=True))
     deadline = time.monotonic() + patience_s
@@ -155,5 +154,5 @@ def tidy(patience_s: float) -> None:
 
 def _call_all(calls: list[Callable[[], object]]) -> None:
     for call in calls:
-        with suppress(Exception):  # the process ends; what stays is swept by the next one
+        with suppress(Exception):  # the process ends, and the next one cleans up
             call()
