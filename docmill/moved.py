@@ -1,4 +1,4 @@
-"""Moved: inner folders under their names of 0.2, which scripts may import with a DeprecationWarning until 0.4."""
+"""Moved: internal folders under their names of 0.2, which can be imported with a DeprecationWarning until 0.4."""
 
 import sys
 import warnings
@@ -33,14 +33,14 @@ FOLDERS = {
     "tasks.reading": "tasks.split.spans",
     "tasks.workers": "tasks.work.pool",
 }
-"""Folders by their former names, below `docmill`."""
+"""Folders by former name, below `docmill`."""
 
 
 class MovedModules:
-    """A finder and loader of modules by their former names: a folder is an empty package, a module is the very one."""
+    """A finder and loader of modules by former name. A folder is an empty package, a module the same as the new one."""
 
     def find_spec(self, name: str, path: Sequence[str] | None, target: ModuleType | None = None) -> ModuleSpec | None:
-        """Return how a module is loaded that has moved, or None for any other."""
+        """Return how to load a module that has moved, or None for any other."""
         del path, target
         place = new_name(name)
         if place is None:
@@ -53,14 +53,14 @@ class MovedModules:
         return ModuleType(spec.name)
 
     def exec_module(self, module: ModuleType) -> None:
-        """Put the module of today in the place of one that is asked for by a former name."""
+        """Replace a module requested by a former name with the current one."""
         place = new_name(module.__name__)
         if place and not _is_folder(module.__name__):
             sys.modules[module.__name__] = import_module(place)
 
 
 def new_name(name: str) -> str | None:
-    """Return the present name of a module of docmill with a former one, or None; others have a `tasks.batch`, too."""
+    """Return the current name of a module of docmill with a former name, or None; others have a `tasks.batch`, too."""
     package, _, inner = name.partition(".")
     former = next((one for one in FOLDERS if f"{inner}.".startswith(f"{one}.")), None)
     return f"docmill.{FOLDERS[former]}{inner.removeprefix(former)}" if former and package == "docmill" else None

@@ -1,1 +1,1 @@
-"""What docmill keeps, and where: rows, artifacts, snapshots and the indexes over them."""
+"""Storage: the rows, artifacts, snapshots and indexes that docmill stores."""

@@ -24,7 +24,7 @@ _BUCKET = re.compile(r"(?P<scheme>[a-z0-9]+)://(?P<bucket>[^/]+)(?:/+(?P<prefix>
 
 @dataclass(frozen=True, slots=True)
 class MirrorMark:
-    """The identity of a mirror: the address of its store, its own name, and which store at that address it follows."""
+    """The identity of a mirror: the address of its store, its own name, and the id of the store at that address."""
 
     url: str
     mirror: str
@@ -44,7 +44,7 @@ def url_of(store: str | Path) -> str | None:
 
 
 def bucket_url(address: str) -> str:
-    """Return the address `SCHEME://BUCKET/PREFIX` of objects in its plain form; raise `ConfigError` for another one."""
+    """Return the normalized address `SCHEME://BUCKET/PREFIX` of objects; raise `ConfigError` for another one."""
     found = _BUCKET.fullmatch(address)
     if found is None:
         raise ConfigError(f"objects are at SCHEME://BUCKET/PREFIX, got {shown(address)}")
@@ -78,13 +78,13 @@ def at_hand(store: str | Path, mirrors: str | Path = "") -> Path:
     root = above / f"{re.sub(r'[^A-Za-z0-9._-]+', '-', url.removeprefix('s3://'))[-60:]}-{key_of(url, endpoint)[:8]}"
     if not (root / MARKER).exists():
         root.mkdir(OWNER_ONLY, parents=True, exist_ok=True)
-        # Two processes may make the same mirror: the name that came first is the mirror's.
+        # Two processes may create the same mirror; the first name is used.
         put_if_absent(root / MARKER, json.dumps(asdict(MirrorMark(url, secrets.token_hex(8)))).encode())
     return root
 
 
 def user_cache() -> Path:
-    """Return docmill's folder among the user's caches."""
+    """Return docmill's folder in the user's cache folder."""
     return Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache") / "docmill"
 
 
@@ -92,7 +92,7 @@ def mark_of(root: Path) -> MirrorMark | None:
     """Return which store a folder mirrors, or None for a folder that is itself a store."""
     try:
         data = (root / MARKER).read_bytes()
-    # A file where a folder should be is no mirror; whoever opens it as a store says so.
+    # A file in place of a folder is no mirror; opening it as a store reports this.
     except (FileNotFoundError, NotADirectoryError):
         return None
     try:
@@ -114,14 +114,14 @@ _NOT_YET = {
     "sftp": ("another machine", "rsync --archive"),
     "ssh": ("another machine", "rsync --archive"),
 }
-"""What each scheme names, and a program that brings its files into a folder."""
+"""What each scheme names, and a program that copies its files into a folder."""
 _SOURCES_ALONE = ("gs", "az", "r2", "https", "http")
-"""Schemes of sources that have no place for a store."""
+"""Schemes of sources that cannot contain a store."""
 _IN_SETTINGS = {
     **dict.fromkeys(("postgresql", "postgres", "mysql", "mariadb", "sqlite", "duckdb"), "sql"),
     **dict.fromkeys(("imap", "imaps", "mbox", "maildir"), "mail"),
 }
-"""Schemes of what the settings of a source name, and the kind of that source."""
+"""Schemes that belong into the settings of a source, with the kind of that source."""
 _SPELLED_OTHERWISE = {
     "file": "write the path without file://",
     "s3a": "write s3://BUCKET/PREFIX",

@@ -1,4 +1,4 @@
-"""Argument types: public functions and methods refuse arguments of a wrong type, in the words of their annotations."""
+"""Argument types: check the arguments of public functions and methods against their annotations."""
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sized
@@ -23,16 +23,16 @@ P = ParamSpec("P")
 R = TypeVar("R")
 T = TypeVar("T", bound=type)
 _ONE, _MORE = r"\ba (\w[\w ]*?)(?= or |,|$)", r"\1s"
-"""What makes "strings or paths" of "a string or a path"."""
+"""The substitution that turns "a string or a path" into "strings or paths"."""
 _LONGEST = 80  # characters of a value that an error shows
 _WORDED = {"where", "sources"}
-"""Parameters whose calls say more of a wrong value: the SQL for a dict, and what a source is."""
+"""Parameters whose functions have better messages for wrong values: the SQL for a dict, and what a source is."""
 Check = tuple[Callable[[Any], bool], str]
-"""Whether a value is of a type, and the words for that type."""
+"""A test whether a value has a type, and the words for that type."""
 
 
 def checked(call: Callable[P, R], error: type[Terminal] = ConfigError) -> Callable[P, R]:
-    """Return the function such that a wrong argument raises `error` before any work begins."""
+    """Return a function that raises `error` for wrong arguments before any work begins."""
 
     @wraps(call)
     def checking(*given: P.args, **named: P.kwargs) -> R:
@@ -47,7 +47,7 @@ def checked(call: Callable[P, R], error: type[Terminal] = ConfigError) -> Callab
 
 
 def checked_methods(kind: T) -> T:
-    """Have the public methods of a class, inherited ones included, raise `QueryError` for a wrong argument."""
+    """Let the public methods of a class, including inherited ones, raise `QueryError` for wrong arguments."""
     for name in dir(kind):
         method = getattr(kind, name)
         if isinstance(method, FunctionType) and not name.startswith("_"):
@@ -91,7 +91,7 @@ def _check(annotation: Any) -> Check:
 
 
 def _check_of_name(annotation: str) -> Check:
-    """Return the check for an annotation in quotes: the class is not loaded, and its name is what counts."""
+    """Return the check for an annotation in quotes, by class name, because the class is not loaded."""
     if " | " in annotation:
         return _either([_check_of_name(one) for one in annotation.split(" | ")])
     if annotation.startswith("Callable["):
@@ -102,7 +102,7 @@ def _check_of_name(annotation: str) -> Check:
 
 
 def _check_of_several(kind: type, each: Check) -> Check:
-    """Return the check for several values; of an iterator, no value is looked at."""
+    """Return the check for several values; the values of an iterator are not checked."""
     fits, words = each
     needed = "__len__" if issubclass(kind, Sized) else "__iter__"
 

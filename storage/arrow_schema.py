@@ -83,7 +83,7 @@ OPTIONAL = frozenset(
     for one in fields(row)
     if str(one.type).endswith(" | None")
 )
-"""Columns that are NULL where nothing is known, as in the rows of an older docmill."""
+"""Columns that are NULL if unknown, as in the rows of an older docmill."""
 
 DELETED = DOCUMENTS.append(pa.field("deleted", pa.string()))
 """Recently deleted documents and the times of their deletion; `deleted_chunks` holds their chunks."""
@@ -106,7 +106,7 @@ def to_table(rows: Sequence[Any], schema: pa.Schema) -> pa.Table:
 
 
 def from_table(table: pa.Table, row: type[R]) -> list[R]:
-    """Return the rows of an Arrow table as `row` dataclasses; the table has a column for each field, or more."""
+    """Return the rows of an Arrow table as `row` dataclasses; the table has at least a column for each field."""
     names = [f.name for f in fields(row)]  # type: ignore[arg-type]
     columns: Iterable[list[Any]] = (
         [tuple(v) for v in values] if values and isinstance(values[0], list) else values

@@ -1,4 +1,4 @@
-"""Failpoints: named moments before and after each effect on the disk, at which tests can end or fail a run."""
+"""Failpoints: named points before and after each effect on the disk, where tests can end or fail a run."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager

@@ -1,4 +1,4 @@
-"""Files: atomic writes, which leave a file whole or absent and never half-written under its final name."""
+"""Files: atomic writes, which leave a file complete or absent and never half-written under its final name."""
 
 import ctypes
 import errno
@@ -22,24 +22,24 @@ from docmill.storage.name_grammar import check_file
 
 TEMPORARY = ".tmp-"
 OWNER_ONLY = 0o700
-"""The mode of a folder that holds a user's data when we create it. To share it, create it beforehand or change it."""
+"""The mode of a folder with user data that docmill creates. To share the folder, create it beforehand or change it."""
 _SYNCS_AT_ONCE = 16
-"""How many files are synced at the same time: a disk takes several syncs together, and more threads only wait."""
+"""Number of files synced at the same time. A disk handles several syncs together, and more threads would only wait."""
 _unsettled: set[Path] = set()
 _AT_FDCWD, _RENAME_NOREPLACE = -100, 1  # of `renameat2`, from linux/fcntl.h and linux/fs.h
 _ROOM_BYTES = 1 << 18
-"""What must fit before a run begins. The smallest commit, one document of one chunk, takes 170 kB."""
+"""Free space required before a run begins. The smallest commit, a document with one chunk, takes 170 kB."""
 FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 UNSUPPORTED = frozenset({errno.EPERM, errno.ENOSYS, errno.EOPNOTSUPP, errno.ENOTSUP, errno.EINVAL, errno.ENOLCK})
-"""What a call fails with that a file system does not have: EPERM for links on FAT, ENOLCK for locks on NFS without its
-lock service, EINVAL for the sync of a folder on SMB."""
+"""Errors of calls that a file system does not support: EPERM for links on FAT, ENOLCK for locks on NFS without its lock
+service, EINVAL for the sync of a folder on SMB."""
 
 
 @dataclass(frozen=True, slots=True)
 class FileRef:
     """An immutable file: `path` relative to the store, size in `bytes`, BLAKE2b-128 `hash` of its content.
 
-    Raises `UnsafeName` for a path or a hash that no file of a store has: it may come from a bucket.
+    Raises `UnsafeName` for a path or hash that no file of a store has, because it may come from a bucket.
     """
 
     path: str
@@ -52,7 +52,7 @@ class FileRef:
 
 @contextmanager
 def explain_full_disk(root: Path) -> Iterator[None]:
-    """Turn the error of a full disk into a `Transient` that tells the state of the store and what to do."""
+    """Convert the error of a full disk into a `Transient` with the state of the store and advice."""
     try:
         yield
     except OSError as error:
@@ -63,16 +63,16 @@ def explain_full_disk(root: Path) -> Iterator[None]:
 
 
 def unwritable(path: Path, error: OSError) -> StoreError:
-    """Return the failure of a file or folder that cannot be made; `error` names what a person did not ask for."""
+    """Return the error for a file or folder that cannot be created; `error` may name a path unknown to the user."""
     is_below_file = isinstance(error, FileExistsError | NotADirectoryError)
     reason = "a folder above it is a file" if is_below_file else os.strerror(error.errno or errno.EIO)
     return StoreError(f"{path} cannot be written: {reason}; name another folder")
 
 
 def check_room(root: Path) -> None:
-    """Raise `OSError`, with the number of a full disk, unless the least that a run writes fits into the store."""
+    """Raise `OSError` with the errno of a full disk unless the minimal data of a run fits into the store."""
     with temporary(root) as draft, draft.open("wb") as file:
-        file.write(os.urandom(_ROOM_BYTES))  # zeros would be compressed away, or not be stored at all
+        file.write(os.urandom(_ROOM_BYTES))  # zeros would be compressed or not stored at all
         file.flush()
         os.fsync(file.fileno())
 
@@ -84,7 +84,7 @@ def hash_file(path: Path) -> str:
 
 
 def hash_pieces(pieces: Iterable[bytes]) -> str:
-    """Return the content hash of the pieces of a file, in their order."""
+    """Return the content hash of the pieces of a file in order."""
     digest = blake2b(digest_size=KEY_BYTES)
     for piece in pieces:
         digest.update(piece)
@@ -104,7 +104,7 @@ def fault(root: Path, file: FileRef, deep: bool = True) -> str:
 def sync_folder(folder: Path) -> None:
     """Sync a folder, so that the names in it survive a power cut.
 
-    Some file systems cannot sync a folder, SMB among them; there the server decides when a name is safe.
+    Some file systems, such as SMB, cannot sync a folder; there the server decides when a name is safe.
     """
     handle = os.open(folder, os.O_RDONLY)
     try:
@@ -137,7 +137,7 @@ def _sync(path: Path) -> None:
 def write_immutable(root: Path, folder: str, suffix: str, write: Callable[[Path], None]) -> FileRef:
     """Write a file named by its content: `write` fills a temporary file, which then takes its final name.
 
-    If a file of the same content exists, it is kept: writing twice costs nothing.
+    If a file with the same content exists, it is kept, so writing twice costs nothing.
     """
     with temporary(root / folder) as draft:
         with boundary(f"write {folder}"):
@@ -146,7 +146,7 @@ def write_immutable(root: Path, folder: str, suffix: str, write: Callable[[Path]
 
 
 def put_immutable(root: Path, folder: str, suffix: str, data: bytes) -> FileRef:
-    """Write `data` as `write_immutable` writes a file; a small one takes less, as its name is known before."""
+    """Write `data` like `write_immutable`, but faster for small data, because its name is known before."""
     digest = hash_bytes(data)
     final = root / folder / f"{digest}{suffix}"
     # Threads may write the same content at the same time.
@@ -162,7 +162,7 @@ def put_immutable(root: Path, folder: str, suffix: str, data: bytes) -> FileRef:
 
 
 def _name(draft: Path, final: Path, folder: str) -> None:
-    """Give a finished file its final name; `settle` makes it safe later."""
+    """Give a finished file its final name; `settle` syncs it later."""
     open_to_readers(draft)
     with boundary(f"rename {folder}"):
         draft.replace(final)
@@ -170,7 +170,7 @@ def _name(draft: Path, final: Path, folder: str) -> None:
 
 
 def adopt(root: Path, folder: str, suffix: str, file: Path) -> FileRef:
-    """Move a finished file of the same file system into the store and name it by its content; call `settle` later."""
+    """Move a finished file on the same file system into the store, named by its content; call `settle` later."""
     digest = hash_file(file)
     final = root / folder / f"{digest}{suffix}"
     final.parent.mkdir(parents=True, exist_ok=True)
@@ -182,7 +182,7 @@ def adopt(root: Path, folder: str, suffix: str, file: Path) -> FileRef:
 def settle() -> None:
     """Sync the files that this process has moved into the store, many at a time, so that they survive a power cut.
 
-    No snapshot may name a file before that. If a power cut damages one, it is swept or overwritten.
+    No snapshot may name a file before that. If a power cut damages one, it is removed or overwritten.
     """
     files = [_unsettled.pop() for _ in range(len(_unsettled))]
     folders = {file.parent for file in files}
@@ -192,21 +192,21 @@ def settle() -> None:
 
 
 def forget_unsettled(folder: Path) -> None:
-    """Never sync what was written below a folder that will be removed, and is no store."""
+    """Skip the sync of what was written below a folder that will be removed and is no store."""
     for file in list(_unsettled):
         if file.is_relative_to(folder):
             _unsettled.discard(file)
 
 
 def open_to_readers(file: Path) -> None:
-    """Let others than its owner read a file of a store, if they can enter the store."""
+    """Let other users read a file of a store if they can enter the store."""
     _set_mode(file, 0o644)
 
 
 def close_to_others(draft: Path, final: Path, new: int = 0o600) -> None:
     """Give a draft the mode of the file or folder that it replaces; without one, let only its owner read it.
 
-    `new` is the mode of a file that replaces none; that of a folder is `OWNER_ONLY`.
+    `new` is the mode of a file that replaces none; for a folder use `OWNER_ONLY`.
     """
     _set_mode(draft, final.stat().st_mode & 0o777 if final.exists() else new)
 
@@ -221,7 +221,7 @@ def _set_mode(file: Path, mode: int) -> None:
 
 
 def write_whole(path: Path, data: bytes, closed: bool = False) -> None:
-    """Replace the content of a file in one step; a `closed` one, outside of a store, as `close_to_others` does."""
+    """Replace the content of a file in one step; if `closed`, for a file outside a store, use `close_to_others`."""
     with temporary(path.parent) as draft:
         with boundary(f"write {path.name}"):
             draft.write_bytes(data)
@@ -238,7 +238,7 @@ def write_whole(path: Path, data: bytes, closed: bool = False) -> None:
 def put_if_absent(path: Path, data: bytes) -> bool:
     """Write a file unless the name exists; return whether it was written.
 
-    Raises `StoreError` if the file system has no step that takes a name only if it is free.
+    Raises `StoreError` if the file system has no atomic operation that takes only a free name.
     """
     with temporary(path.parent) as draft:
         with boundary(f"write {path.parent.name}"):
@@ -255,7 +255,7 @@ def put_if_absent(path: Path, data: bytes) -> bool:
 
 
 def _take_name(draft: Path, path: Path) -> None:
-    """Give a file a name that must be free: by a hard link or, without one, by a rename that replaces nothing."""
+    """Give a file a name that must be free, by a hard link or, without links, by a rename that replaces nothing."""
     try:
         os.link(draft, path)
     except OSError as error:
@@ -279,7 +279,7 @@ def _rename_to_free(draft: Path, path: Path) -> None:
 
 
 def link(source: str | Path, target: str | Path) -> None:
-    """Give a file a second name; copy it where the file system has no hard links."""
+    """Give a file a second name; copy it if the file system has no hard links."""
     try:
         os.link(source, target)
     except FileExistsError:
@@ -298,7 +298,7 @@ def remove(path: Path) -> None:
 
 
 def disk_use(root: Path) -> int:
-    """Return the bytes of all files below a folder; hard links count once, files that vanish meanwhile not at all."""
+    """Return the bytes of all files below a folder; hard links count once, and vanished files not at all."""
     sizes = {}
     for folder, _, names in os.walk(root):
         for name in names:
@@ -312,7 +312,7 @@ def disk_use(root: Path) -> int:
 def take_lock(handle: int, how: int, path: Path) -> None:
     """Lock the open file of a path as `fcntl.flock` does; raise `StoreError` if the file system has no locks.
 
-    No file takes the place of a lock: nobody can know whether a process on another machine that made one is alive.
+    A lock file is no replacement, because nobody knows whether a process on another machine that created it is alive.
     """
     try:
         fcntl.flock(handle, how)
@@ -326,7 +326,7 @@ def take_lock(handle: int, how: int, path: Path) -> None:
 
 
 def open_to_lock(path: Path) -> int:
-    """Open a file for an exclusive lock: for writing, as NFS and SMB demand, or for reading if it is read-only."""
+    """Open a file for an exclusive lock: for writing, as NFS and SMB require, or for reading if it is read-only."""
     try:
         return os.open(path, os.O_RDWR)
     except OSError as error:

@@ -5,7 +5,7 @@ import json
 from collections.abc import Iterable
 from typing import Any
 
-KEY_BYTES = 16  # 128 bits: equal keys count as equal content, so a collision must be practically impossible
+KEY_BYTES = 16  # 128 bits: equal keys count as equal content, so collisions must be practically impossible
 _ENCODER = json.JSONEncoder(ensure_ascii=False, sort_keys=True, separators=(",", ":"))
 BUCKET_DIGITS = 8
 
@@ -28,8 +28,8 @@ def document_key(uri: str) -> str:
 def chunk_keys(document_id: str, indexed_texts: Iterable[str]) -> list[str]:
     """Return the ids of a document's chunks, in order.
 
-    Chunks of equal text are numbered in order, so an edit above them changes no id.
-    An id begins with the first digits of its document's id, so that both lead to the same bucket.
+    Chunks with equal texts are numbered in order, so an edit above them changes no id.
+    An id begins with the first digits of its document's id, so that both have the same bucket.
     """
     seen: dict[str, int] = {}
     keys = []

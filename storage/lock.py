@@ -1,9 +1,8 @@
-"""Lock: let one process of this machine write; the kernel frees the lock when the process dies, so none goes stale.
+"""Lock: let one process of this machine write. The kernel releases the lock when the process dies, so none goes stale.
 
-Whoever takes the lock learns first what the file system lacks. Needed are locks and hard links. A link takes a name
-only if it is free: LanceDB commits each version of a table by one. The code that uses symbolic links, modes and the
-sync of folders does without them where they are missing, and `put_if_absent` without links, for mirrors that are only
-read.
+Before locking, the features of the file system are checked. Locks and hard links are required. A link takes a name only
+if it is free, which LanceDB uses to commit each version of a table. Symbolic links, modes and the sync of folders are
+optional, and for mirrors that are only read, `put_if_absent` works without links.
 """
 
 import errno
@@ -24,11 +23,11 @@ from docmill.storage.files import FULL, OWNER_ONLY, UNSUPPORTED, take_lock, temp
 WAIT = "wait for it with --wait SECONDS (in Python: the setting wait_s)"
 TAKEN = "{root} cannot be a store: a file stands where a folder should be; choose another name"
 _POLL_S = 0.1  # seconds between two tries to get the lock
-_LOOKS = 5  # at the name of its holder, `_POLL_S` apart
+_LOOKS = 5  # reads of the holder's name, `_POLL_S` apart
 
 
 def check_free(root: Path) -> None:
-    """Raise `StoreError` if a file is where the folder of a store, or a folder above it, should be."""
+    """Raise `StoreError` if there is a file in place of a store's folder or a folder above it."""
     if any(one.exists() and not one.is_dir() for one in (root, *root.parents)):
         raise StoreError(TAKEN.format(root=root))
 
@@ -48,16 +47,16 @@ def locked(root: Path, name: str, deadline: float) -> Iterator[None]:
             _check_links(root)
             yield
         finally:
-            os.ftruncate(handle, 0)  # until the next holder has written its name, nobody is named
+            os.ftruncate(handle, 0)  # so that nobody is named until the next holder has written its name
     finally:
         os.close(handle)
 
 
 def _name_holder(handle: int) -> None:
-    """Write into the lock file who holds it, for the message to others."""
+    """Write the holder into the lock file, for messages to others."""
     holder = {"pid": os.getpid(), "host": socket.gethostname(), "since": datetime.now(UTC).isoformat("T", "seconds")}
     os.ftruncate(handle, 0)
-    with suppress(OSError):  # on a full disk nobody is named; the lock holds all the same, and the disk can be tidied
+    with suppress(OSError):  # on a full disk, the lock works without a name, so that files can be removed
         os.pwrite(handle, json.dumps(holder).encode(), 0)
 
 
@@ -88,7 +87,7 @@ def _acquire(handle: int, root: Path, name: str, deadline: float) -> None:
 
 
 def _holder(handle: int) -> bytes:
-    """Return what the holder wrote about itself; one that has just taken the lock is about to."""
+    """Return what the holder wrote about itself, waiting a little for one that has just taken the lock."""
     for _ in range(_LOOKS):
         if content := os.pread(handle, 4096, 0):
             return content
@@ -109,9 +108,9 @@ def _explain(name: str, content: bytes) -> str:
 
 
 def _check_links(root: Path) -> None:
-    """Raise `StoreError` unless a file can be linked, and only to a name that is free.
+    """Raise `StoreError` unless a file can be linked, and only to a free name.
 
-    A full disk passes: what removes files must be able to run.
+    A full disk passes, because commands that remove files must be able to run.
     """
     try:
         with temporary(root) as draft:
@@ -146,14 +145,14 @@ def _missing(file: Path, twin: Path) -> str:
 
 
 def _kind(root: Path) -> str:
-    """Return the type and mount point of a folder's file system for a message, or "" where Linux does not say."""
+    """Return the type and mount point of a folder's file system for a message, or "" if unknown."""
     try:
         mounts = [line.split(" ") for line in Path("/proc/self/mounts").read_text(errors="replace").splitlines()]
     except OSError:
         return ""
     places = [(point.replace("\\040", " "), kind) for _, point, kind, *_ in mounts]
     above = [place for place in places if root.resolve().is_relative_to(place[0])]
-    if not above:  # in a chroot, which sees no mount of its own
+    if not above:  # in a chroot, which sees no mount
         return ""
-    point, kind = sorted(above, key=lambda place: len(place[0]))[-1]  # of two at one point, the last one is seen
+    point, kind = sorted(above, key=lambda place: len(place[0]))[-1]  # of two at one place, the last is visible
     return f"({kind}, mounted at {point}) "

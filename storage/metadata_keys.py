@@ -1,4 +1,4 @@
-"""Metadata keys: the types that a key of [metadata] may have, and the column of their values in SQL."""
+"""Metadata keys: the types of keys in [metadata], and the column of their values in SQL."""
 
 import json
 from collections.abc import Mapping
@@ -15,7 +15,7 @@ COLUMN = "declared"
 
 
 def as_struct(keys: Mapping[str, str], select: str) -> str:
-    """Return the SELECT of documents whose values are a struct with a field for each key, null where there is none."""
+    """Return the SELECT of documents with the values as a struct with a field for each key, null if missing."""
     if not keys:
         return select
     shape = json.dumps({key: _SQL[kind] for key, kind in keys.items()})

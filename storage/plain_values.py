@@ -1,8 +1,8 @@
-"""Plain values: what JSON and TOML hold, as the types that annotations name, where nothing has to be converted.
+"""Plain values: read values of JSON and TOML as annotated types, if no conversion is necessary.
 
-Loading pydantic takes 0.04 s, a tenth of a whole search, and its models of the settings take as much again. Most values
-need none of it: they are a text where a text belongs, or a number within its bounds. A caller leaves all others to
-pydantic, which converts them or says what is wrong with them.
+Loading pydantic takes 0.04 s, a tenth of a whole search, and its models of the settings the same again. Most values do
+not need it, such as a string in place of a string, or a number within its bounds. Callers leave all others to pydantic,
+which converts them or reports what is wrong with them.
 """
 
 import math
@@ -15,31 +15,31 @@ from typing import Any, Literal, cast, get_args, get_origin
 
 
 class NotPlainError(ValueError):
-    """A value that has to be converted, or that is wrong."""
+    """A value that has to be converted or is wrong."""
 
 
 class ValueRule:
-    """What `Annotated` notes beside a type: a rule for its values."""
+    """A rule for the values of a type in `Annotated`."""
 
     __slots__ = ()
 
     def before(self, value: Any) -> Any:
-        """Return a value as its type is to see it."""
+        """Return a value prepared for its type."""
         return value
 
     def allows(self, _: Any) -> bool:
-        """Return whether a value of the type is within the rule."""
+        """Return whether a value of the type satisfies the rule."""
         return True
 
 
 Reader = Callable[[Any], Any]
-"""Returns a value as the type of which it was made; raises `NotPlainError`, or what a rule or the type raises."""
+"""Returns a value as its type; raises `NotPlainError`, or errors of a rule or the type."""
 
 
 def plain(value: Any, annotation: Any, rules: Iterable[object] = ()) -> Any:
-    """Return a value as the type that an annotation names; raise `NotPlainError`, or what a rule or the type raises.
+    """Return a value as the type of an annotation; raise `NotPlainError`, or errors of a rule or the type.
 
-    A type may have a class method `of_plain`, which gets the value; `rules` stand beside the type as in `Annotated`.
+    A type may have a class method `of_plain`, which gets the value; `rules` are as in `Annotated`.
     """
     return _reader(annotation, rules)(value)
 
@@ -74,7 +74,7 @@ def _refused(_: Any) -> Any:
 
 
 def plain_table(value: Any) -> dict[str, Any]:
-    """Return a table whose keys are texts."""
+    """Return a table whose keys are strings."""
     if type(value) is not dict or not all(type(name) is str for name in value):
         raise NotPlainError
     return cast(dict[str, Any], value)
@@ -91,9 +91,10 @@ def _filled(kind: Any, value: Any) -> Any:
 
 @cache
 def _fields_of(kind: Any) -> tuple[dict[str, Reader], set[str]]:
-    """Return the readers of a data class's fields, and which it must be given.
+    """Return the readers of a data class's fields, and the required fields.
 
-    They are kept: a history of 30 snapshots is 1,500 of these values, and to look at the types takes most of the time.
+    They are cached: a history of 30 snapshots has 1,500 of these values, and inspecting the types takes most of the
+    time.
     """
     required = {one.name for one in fields(kind) if one.default is MISSING and one.default_factory is MISSING}
     return {one.name: _reader(one.type) for one in fields(kind)}, required
@@ -111,7 +112,7 @@ def _exactly(kind: type) -> Reader:
 def _text(value: Any) -> str:
     if type(value) is not str:
         raise NotPlainError
-    value.encode()  # raises `ValueError` for half of a surrogate pair, which is no text
+    value.encode()  # raises `ValueError` for half a surrogate pair, which is not text
     return value
 
 

@@ -14,7 +14,7 @@ from typing import Any
 
 EVERYONE = "all"
 OCR_PAGES = "ocr_pages"  # in the metadata of a document: the pages that OCR has read
-"""The principal that may see a document of which nothing else says who may."""
+"""The principal that may see a document without other access rules."""
 SCHEMA_VERSION = 2  # written into every file; version 1 had columns start and end, and page 0 for "no page"
 MISSING, REFUSED, STALE = "missing", "refused", "stale"
 CONTEXT_STATES = {
@@ -22,13 +22,13 @@ CONTEXT_STATES = {
     REFUSED: "what it answered cannot be used",
     STALE: "the document has changed elsewhere since it answered",
 }
-"""Values of `chunks.context_state` besides ""; `docmill ingest --refresh-contexts` asks again for the last two."""
+"""Values of `chunks.context_state` besides ""; `docmill ingest --refresh-contexts` repeats the last two."""
 
 
 _SHOWN = 64
-"""The characters that are read of a text made of markup alone, such as a picture without words: it must stay findable.
+"""The characters that are read of a text with only markup, such as a picture without words, so that it can be found.
 
-With none, there would be nothing to embed; with many, a picture stored as text would be read, and would fill the model.
+With none, there would be nothing to embed; with many, a picture stored as text would fill the model's window.
 """
 
 
@@ -39,10 +39,10 @@ def indexed_text(context: str, text: str, unread: Sequence[int] = ()) -> str:
 
 
 def reading(text: str, unread: Sequence[int]) -> str:
-    """Return a text without its markup: its words alone.
+    """Return the words of a text without its markup.
 
-    `unread` are the starts and ends, in turn, of the spans that are left out, in order and apart from each other. A
-    space replaces each of them, a newline if it held one, so that no two words run together. Of a text that is all
+    `unread` are the starts and ends, alternating, of the omitted spans, which are in order and do not touch. Each is
+    replaced by a space, or by a newline if it contains one, so that no words run together. Of a text that is all
     markup, the beginning is read.
     """
     if not unread:
@@ -56,7 +56,7 @@ def reading(text: str, unread: Sequence[int]) -> str:
 
 
 def clipped(unread: Sequence[int], start: int, end: int) -> tuple[int, ...]:
-    """Return the spans left out of text[start:end], by their offsets in it, given those left out of the text."""
+    """Return the spans omitted from text[start:end], as offsets in it, given those omitted from the text."""
     spans = zip(unread[::2], unread[1::2], strict=True)
     kept = [
         (max(first, start) - start, min(last, end) - start) for first, last in spans if first < end and last > start

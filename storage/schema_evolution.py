@@ -1,4 +1,4 @@
-"""Schema evolution: read rows that an older docmill wrote as today's rows."""
+"""Schema evolution: read rows written by an older docmill as current rows."""
 
 from collections.abc import Callable, Sequence
 from functools import lru_cache
@@ -23,7 +23,7 @@ _BLANKS: tuple[tuple[Callable[[pa.DataType], bool], Any, str], ...] = (
     (pa.types.is_timestamp, None, "NULL"),
 )
 
-_ACCESS = "access"  # the column whose blank is no empty list: that would hide the documents of an older store
+_ACCESS = "access"  # the column whose blank is not an empty list, which would hide the documents of an older store
 
 
 def blank(field: pa.Field) -> Any:
@@ -67,7 +67,7 @@ def schema_key() -> str:
 def conform(table: pa.Table, schema: pa.Schema) -> pa.Table:
     """Return a table with exactly the columns of `schema`; columns that an older file lacks get blank values.
 
-    A time gets the value that its text says, if the table has that column.
+    A time is read from its text, if the table has that column.
 
     Raises `StoreError` for a column that only a newer docmill knows, because rewriting the row would lose it.
     """

@@ -1,6 +1,6 @@
-"""Stated metadata: what is said of a document beside it, by its sidecar, its folders or its source, as one JSON object.
+"""Stated metadata: metadata from a document's sidecar, folders or source, as one JSON object.
 
-The column `described` holds it as text, "" if nothing is said. Names that begin with `$` are docmill's own:
+The column `described` contains it as text, or "" if there is none. Names that begin with `$` are docmill's own:
 `PROBLEMS` lists what is wrong with the files that describe the document.
 """
 
@@ -11,14 +11,14 @@ from typing import Any
 Record = Mapping[str, Any]
 
 ACCESS = "access"
-"""The key that says who may read a document: a list of strings; an empty list is nobody."""
+"""The key for who may read a document: a list of strings; an empty list means nobody."""
 _SHOWN = 100  # characters of a wrong value in a message
 PROBLEMS = "$problems"
-"""The key of what is wrong with the files that describe a document, in words."""
+"""The key of the problems, in words, with the files that describe a document."""
 
 
 def record_of(text: str) -> dict[str, Any]:
-    """Return the record in a column `described`; nothing for ""."""
+    """Return the record in a column `described`; an empty one for ""."""
     found: dict[str, Any] = json.loads(text) if text else {}
     return found
 
@@ -29,9 +29,9 @@ def record_text(record: Record) -> str:
 
 
 def with_access(record: Record, said_by: str) -> dict[str, Any]:
-    """Return a record whose `access`, if it has one, is a list of texts. What is none hides the document, and is told.
+    """Return a record with `access`, if any, as a list of strings. An invalid one hides the document, as a problem.
 
-    One text is a list of one. `said_by` names what says it, in the problem.
+    A single string becomes a list. `said_by` names the origin in the problem.
     """
     access = record.get(ACCESS, [])
     if isinstance(access, str):
@@ -44,6 +44,6 @@ def with_access(record: Record, said_by: str) -> dict[str, Any]:
 
 
 def merged(below: Record, above: Record) -> dict[str, Any]:
-    """Return two records as one: for each key the value of `above` counts; problems add up."""
+    """Merge two records: values of `above` take precedence, and problems are concatenated."""
     problems = [*below.get(PROBLEMS, ()), *above.get(PROBLEMS, ())]
     return {**below, **above, **({PROBLEMS: problems} if problems else {})}

@@ -1,1 +1,1 @@
-"""Adapters: docmill in frameworks of others, each a thin class over the search of a store."""
+"""Adapters: docmill in other frameworks, each a thin class around the search of a store."""

@@ -1,4 +1,4 @@
-"""Asking: what the adapters share: a search of a store, and what a framework is told of each hit."""
+"""Asking: the shared parts of the adapters: a search of a store, and the data of each hit for a framework."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
@@ -17,28 +17,28 @@ from docmill.storage.snapshots.read.store import Store
 _OF_CALL = {"rewrite", "principals"}
 """Options of `Store.search` besides those of `SearchOptions`."""
 _MOST_OPEN = 8
-"""Stores that stay open in a process for its next question. Each keeps its indexes in memory."""
+"""Stores that stay open in a process for the next query. Each keeps its indexes in memory."""
 
 
 @dataclass(frozen=True, slots=True)
 class Excerpt:
-    """A hit as frameworks take it: the text for the model, its span, and what an answer cites it by."""
+    """A hit for a framework: the text for the model, its span, and the data for citations."""
 
     hit: Hit
     snapshot: int
 
     @property
     def passage(self) -> HitPassage:
-        """The text of the hit and its span, or the sentences that answer, if the search was asked for these."""
+        """The text of the hit and its span, or the sentences that answer if the search returns passages."""
         return self.hit.passage or HitPassage(self.hit.text, self.hit.start_char, self.hit.end_char)
 
     def content(self, with_context: bool) -> str:
-        """Return the text, below the context that says which document and section it is from."""
+        """Return the text, after the context with the document and section."""
         above = f"{self.hit.context}\n\n" if with_context and self.hit.context else ""
         return above + self.passage.text
 
     def metadata(self) -> dict[str, Any]:
-        """Return the place and the scores of the hit as JSON values; what it lacks, such as pages, is left out."""
+        """Return the place and scores of the hit as JSON values, without missing ones, such as pages."""
         hit, passage = self.hit, self.passage
         place = {"source": hit.source_url or hit.uri, "uri": hit.uri, "page": hit.page, "line": self._line}
         span = {"start_char": passage.start_char, "end_char": passage.end_char, "headings": list(hit.headings)}
@@ -50,7 +50,7 @@ class Excerpt:
 
     @property
     def _line(self) -> int:
-        """The line on which the text starts, which is below that of the hit if the text is a part of it."""
+        """The line on which the text starts, which is after that of the hit if the text is a part of it."""
         return self.hit.line + self.hit.text.count("\n", 0, self.passage.start_char - self.hit.start_char)
 
 
@@ -78,7 +78,7 @@ class Asking:
         options_of(self.k, self.mode, self.where, {name: self.options[name] for name in self.options.keys() - _OF_CALL})
 
     def changed(self, given: Mapping[str, Any]) -> Self:
-        """Return the same with other values; None, which a framework passes for what was not given, changes none.
+        """Return a copy with other values. None, which a framework passes for missing arguments, changes nothing.
 
         Raises `TypeError` for an unknown name, because an ignored filter would show too much.
         """
@@ -88,7 +88,7 @@ class Asking:
     def found(self, text: str) -> list[Excerpt]:
         """Return the hits of a query, best first.
 
-        Where `passages` is among the options, a hit without one is left out: the budget went to better sentences.
+        With the option `passages`, hits without one are left out, because better sentences used up the budget.
         """
         store = opened(self.store, self.at)
         hits = store.search(text, self.k, self.mode, self.where, **self.options)
@@ -121,5 +121,5 @@ def opened(store: str | Path | Store, at: int | str | None = None) -> Store:
 
 @lru_cache(_MOST_OPEN)
 def _served(name: str) -> OpenStores:
-    """Return the store at a path or an address, once for all adapters of the process, whatever copies are made."""
+    """Return the store at a path or an address, shared by all adapters of the process and their copies."""
     return OpenStores({"store": open_folder(name).root})

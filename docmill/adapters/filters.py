@@ -1,4 +1,4 @@
-"""Filters: the filter objects of the frameworks as one SQL condition, which both indexes apply before they rank.
+"""Filters: convert filters of the frameworks to an SQL condition, which both indexes apply before they rank.
 
 A name is a column of chunks and documents, such as `format`, else a key of [metadata]. Null is as in SQL: a document
 without a value matches no comparison, `!=` included.
@@ -98,7 +98,7 @@ def _literal(value: Any) -> str:
 
 
 def _value(given: Any) -> Any:
-    """Return the value of an enumeration, as which LlamaIndex has operators and conditions."""
+    """Return the value of an enumeration, which LlamaIndex uses for operators and conditions."""
     return getattr(given, "value", given)
 
 

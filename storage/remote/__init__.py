@@ -1,1 +1,1 @@
-"""Remote: stores on an object store, and the local folders that follow them."""
+"""Remote: stores on an object store, and the local folders that mirror them."""

@@ -1,1 +1,1 @@
-"""The mirror: a local folder that follows a store on an object store."""
+"""The mirror: a local folder that mirrors a store on an object store."""

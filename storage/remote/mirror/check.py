@@ -1,4 +1,4 @@
-"""Check: compare the objects of a snapshot on the object store with its mirror, and exchange whole files."""
+"""Check: compare the objects of a snapshot on the object store with its mirror, and exchange undamaged files."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -16,12 +16,12 @@ from docmill.storage.snapshots.history.quarantine import FOLDER as ASIDE
 from docmill.storage.snapshots.history.snapshots import Snapshot
 
 _TRUTH = ("tables/", "artifacts/texts/", "artifacts/figures/")
-"""Where the files lie that a repair cannot rebuild: it gives up their objects only if the loss is accepted."""
+"""The folders of files that a repair cannot rebuild: it gives up their objects only if the loss is accepted."""
 
 
 @dataclass(slots=True)
 class _Completed:
-    """The files that were fetched and so compared with their hash, and those that could not be fetched, with why."""
+    """The files that were fetched and so compared with their hash, and the reasons why others could not be fetched."""
 
     fetched: set[FileRef] = field(default_factory=set)
     failed: dict[FileRef, str] = field(default_factory=dict)
@@ -33,7 +33,7 @@ def remote_faults(
     """Yield the faults of a snapshot's objects, each as its kind and a message.
 
     The mirror is completed first; with `deep`, damaged files of the mirror are fetched again. With `read`, the objects
-    of files that were already here are read and hashed, too.
+    of files that were in the mirror before are read and hashed, too.
     """
     done = _complete(objects, root, snapshot, deep)
     kinds = {file: kind for kind, file in _kinds(root, snapshot)}
@@ -44,10 +44,10 @@ def remote_faults(
 
 
 def restore(objects: Objects, root: Path) -> list[str]:
-    """Exchange whole files between mirror and object store; return what was done, one line each.
+    """Exchange undamaged files between mirror and object store; return what was done, one line each.
 
-    A damaged object of which this mirror has no whole file is set aside: other machines are asked for it. If it can
-    be rebuilt, it is deleted, so that a repair may put it again; else it stays in its place.
+    A damaged object whose file is damaged or missing in this mirror, too, is set aside, which asks other machines for
+    it. If it can be rebuilt, it is deleted, so that a repair can upload it again. Otherwise it stays in its place.
     """
     done = _complete(objects, root, snapshots.read(root), deep=True)
     files = dict.fromkeys(file for state in snapshots.needed(root) for _, file in _kinds(root, state))
@@ -71,10 +71,10 @@ def _set_aside(objects: Objects, lost: list[str]) -> list[str]:
 def _complete(objects: Objects, root: Path, snapshot: Snapshot, deep: bool) -> _Completed:
     """Fetch the files of a snapshot that a mirror lacks, with `deep` also damaged ones.
 
-    A damaged file of the mirror stays until a whole one takes its place.
+    A damaged file of the mirror stays until an undamaged one replaces it.
     """
     done = _Completed()
-    # Twice, because the inventory has to be here before the files that it names are known.
+    # Twice, because the files in the inventory are known only after it is fetched.
     for _ in ("what it names", "what its inventory names"):
         files = dict.fromkeys(file for _, file in _kinds(root, snapshot))
         wanted = [file for file in files if file not in done.failed and file not in done.fetched]
@@ -86,13 +86,13 @@ def _complete(objects: Objects, root: Path, snapshot: Snapshot, deep: bool) -> _
 
 def _lacks(root: Path, file: FileRef, deep: bool) -> bool:
     """Return whether a mirror has to fetch a file; raise `UnsafeName` if a link leads it out of the mirror."""
-    # A symbolic link in a mirror, made by whomever, must not make this write elsewhere.
+    # A symbolic link in a mirror, whoever created it, must not make this write elsewhere.
     placed(root, file.path)
     return bool(fault(root, file)) if deep else not is_here(root, file)
 
 
 def _kinds(root: Path, snapshot: Snapshot) -> Iterator[tuple[str, FileRef]]:
-    """Yield the files of a snapshot with their kind, those of its vectors only if its inventory is here and whole."""
+    """Yield the files of a snapshot with their kind, those of its vectors only if its inventory is intact."""
     yield from named_files(snapshot)
     if snapshot.inventory and not fault(root, snapshot.inventory):
         yield from (("vectors", file) for file in vector_files(root, snapshot))

@@ -1,4 +1,4 @@
-"""Check snapshots: compare the snapshots on the object store with those of the mirror, and put whole ones back."""
+"""Check snapshots: compare the snapshots on the object store with those of the mirror, and restore damaged ones."""
 
 from pathlib import Path
 
@@ -16,7 +16,7 @@ def key_of(root: Path, number: int) -> str:
 def faults(objects: Objects, root: Path, read: bool) -> list[tuple[int, str]]:
     """Return the damaged snapshots of the object store, each with its number and a message.
 
-    Without `read`, the objects of snapshots that are whole in the mirror are only compared by size.
+    Without `read`, the objects of snapshots that are undamaged in the mirror are only compared by size.
     """
     found = []
     for entry in sorted(objects.listing(snapshots.FOLDER), key=lambda entry: entry.key):
@@ -40,7 +40,7 @@ def _is_damaged(objects: Objects, key: str) -> bool:
 
 
 def restore(objects: Objects, root: Path) -> list[str]:
-    """Put whole snapshots of the mirror in place of damaged objects, and set the others aside; say what was done."""
+    """Replace damaged objects by undamaged snapshots of the mirror, or set them aside; return what was done."""
     done, lost = [], []
     for number, _ in faults(objects, root, read=True):
         path = snapshots.path_of(root, number)

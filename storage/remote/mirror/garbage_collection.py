@@ -1,6 +1,6 @@
-"""Garbage collection: remove the objects that no snapshot names, once no machine can still be fetching them.
+"""Garbage collection: remove the objects that no snapshot names, after no machine can still be fetching them.
 
-A removed snapshot moves to `dropped/`, and its files stay for the grace period, counted from that moment.
+A removed snapshot is moved to `dropped/`, and its files stay for the grace period after that.
 """
 
 import logging
@@ -27,11 +27,11 @@ _log = logging.getLogger("docmill.remote")
 
 
 def condemn(objects: Objects, root: Path, numbers: Iterable[int]) -> None:
-    """Move removed snapshots of a mirror to `dropped/` on its object store, so that nobody opens them any more."""
+    """Move removed snapshots of a mirror to `dropped/` on its object store, so that nobody can open them any more."""
     for number in numbers:
         name = snapshots.path_of(root, number).name
         try:
-            # The copy first: its modification time is when the grace period begins.
+            # The copy comes first: its modification time is the start of the grace period.
             objects.put(f"{DROPPED}/{name}", objects.read(f"{snapshots.FOLDER}/{name}"))
         except Vanished:  # an earlier try has removed it
             continue
@@ -49,7 +49,7 @@ def collect(objects: Objects, root: Path, grace_hours: float) -> int:
         return 0
     garbage = _garbage(objects, root, confirm(objects, root) - timedelta(hours=grace_hours))
     for first in range(0, len(garbage), _AT_ONCE):
-        # Each time: a listing or a deletion may take so long that another writer takes the lease over.
+        # Each time, because another writer may take over the lease during a long listing or deletion.
         confirm(objects, root)
         objects.delete([entry.key for entry in garbage[first : first + _AT_ONCE]])
     freed = sum(entry.bytes for entry in garbage)
@@ -59,15 +59,15 @@ def collect(objects: Objects, root: Path, grace_hours: float) -> int:
 
 
 def _garbage(objects: Objects, root: Path, horizon: datetime) -> list[ObjectEntry]:
-    """Return the objects that no machine can still be fetching: older than `horizon`, and named by no live snapshot."""
+    """Return the objects that no machine can still be fetching: older than `horizon` and named by no live snapshot."""
     entries = objects.listing()
     dropped = [entry for entry in entries if is_listed(entry.key, DROPPED)]
-    # A machine that took such a snapshot before it was dropped may still fetch what it names.
+    # A machine that took such a snapshot before it was dropped may still fetch its files.
     young = [entry.key for entry in dropped if entry.modified > horizon]
     named = _named(objects, root, [*snapshots.needed(root), *_dropped(objects, young)])
     garbage = [entry for entry in entries if _is_garbage(entry, named, horizon)]
     old = [entry for entry in dropped if entry.modified <= horizon]
-    return garbage + old  # dropped snapshots are deleted last, so that a crash loses track of none
+    return garbage + old  # dropped snapshots are deleted last, so that none is forgotten after a crash
 
 
 def _is_garbage(entry: ObjectEntry, named: set[str], horizon: datetime) -> bool:
@@ -84,7 +84,7 @@ def _has_inventory(objects: Objects, root: Path, state: Snapshot) -> bool:
     """Return whether the files of a snapshot's vectors are known, after fetching its inventory."""
     try:
         fetch(objects, root, [state.inventory] if state.inventory else [])
-    except StoreError as error:  # it is lost or damaged; `verify` names it
+    except StoreError as error:  # it is lost or damaged; `verify` reports it
         _log.warning("no vectors are removed: %s", error)
         return False
     return state.inventory is not None
@@ -96,6 +96,6 @@ def _named(objects: Objects, root: Path, states: Iterable[Snapshot]) -> set[str]
     for state in states:
         named.update(map(key_of_file, needed_files(state)))
         known = _has_inventory(objects, root, state)
-        # Without its inventory any file of vectors may belong to it.
+        # Without its inventory, any file of vectors may belong to it.
         named.update(map(key_of_file, vector_files(root, state)) if known else [VECTORS])
     return named

@@ -1,7 +1,7 @@
 """Inventory: all files of a snapshot on an object store, including the files of its LanceDB version.
 
-LanceDB numbers its manifests, so two writers may make different files of the same name. Objects are therefore named by
-content, and the inventory, itself a file that the snapshot names, maps each file to its object.
+LanceDB numbers its manifests, so two writers may create different files with the same name. Therefore objects are named
+by content, and the inventory, itself a file that the snapshot names, maps each file to its object.
 """
 
 import json
@@ -65,7 +65,7 @@ def vector_files(root: Path, snapshot: Snapshot) -> list[FileRef]:
 
 
 def _check(file: FileRef, snapshot: Snapshot) -> None:
-    """Raise `UnsafeName` for a file that is not of the snapshot's own table of vectors."""
+    """Raise `UnsafeName` for a file that is not part of the snapshot's table of vectors."""
     if not file.path.startswith(f"{VECTORS}/{snapshot.vectors.table}.lance/"):
         raise UnsafeName(f"it names {file.path}, which is not of the table {snapshot.vectors.table}")
 

@@ -43,7 +43,7 @@ def leased_and_fresh(objects: Objects, root: Path, mark: MirrorMark, deadline: f
     """Hold the lease of a store; the caller has the lock of its mirror, whose list of snapshots is up to date.
 
     Raises `Locked` if another mirror's writer still holds the lease at `deadline`, on the monotonic clock, and
-    `StoreError` if the newest snapshot is damaged, unless the caller is `mending` the store.
+    `StoreError` if the newest snapshot is damaged, unless the caller repairs the store (`mending`).
     """
     _found(objects)
     with leased(objects, root, mark, deadline):
@@ -55,7 +55,7 @@ def leased_and_fresh(objects: Objects, root: Path, mark: MirrorMark, deadline: f
 
 
 def _found(objects: Objects) -> None:
-    """Give a new store its identity; refuse an object store whose conditional puts overwrite objects."""
+    """Give a new store its identity; raise an error for an object store whose conditional puts overwrite objects."""
     if not objects.put_if_absent(IDENTITY, _identity()):
         return
     if objects.put_if_absent(IDENTITY, _identity()):
@@ -72,7 +72,7 @@ _log = logging.getLogger("docmill.remote")
 
 @dataclass(frozen=True)
 class MirrorFolder(StoreFolder):
-    """The mirror of a store on an object store: it fetches files when they are needed and uploads new ones."""
+    """The mirror of a store on an object store. It fetches files when they are needed and uploads new ones."""
 
     mark: MirrorMark
     always_shows_newest: ClassVar[bool] = False
@@ -89,7 +89,7 @@ class MirrorFolder(StoreFolder):
         return connect(self.mark.url)
 
     def existing(self) -> Self:
-        """Return the folder after checking that it holds a snapshot, and not only damaged ones."""
+        """Return the folder after checking that it has an undamaged snapshot."""
         if not snapshots.numbers(self.root):
             pull.refuse(self.objects, self.root, pull.refresh(self.objects, self.root, self.mark))
         return super().existing()
@@ -98,9 +98,9 @@ class MirrorFolder(StoreFolder):
         return leased_and_fresh(self.objects, self.root, self.mark, deadline, mending)
 
     def hold(self, at: int | str | None) -> tuple[StoredSnapshot, int]:
-        """Return a snapshot after fetching what searches need; if a vacuum removes it meanwhile, return the next.
+        """Return a snapshot after fetching what searches need. If a vacuum removes it meanwhile, return the next one.
 
-        If the object store does not answer, return the snapshot that the mirror has, if it has it whole.
+        If the object store does not answer, return the mirror's snapshot if it is complete.
         """
         try:
             snapshot, handle = pull.take(self.objects, self.root, self.mark, at)
@@ -115,7 +115,7 @@ class MirrorFolder(StoreFolder):
             _log.warning("%s/%s is damaged and was not stored; see: docmill verify", self.mark.url, key)
 
     def refresh_if_possible(self) -> None:
-        """Do what `refresh` does; if the object store does not answer, only log it and the age of the mirror."""
+        """Like `refresh`, but if the object store does not answer, only log this and the age of the mirror."""
         try:
             self.refresh()
         except Transient as error:
@@ -123,7 +123,7 @@ class MirrorFolder(StoreFolder):
 
     @property
     def synced(self) -> datetime | None:
-        """When the mirror was last in step with its object store, if that was recorded."""
+        """When the mirror was last in sync with its object store, if recorded."""
         return offline.synced(self.root)
 
     def ensure(self, files: Sequence[FileRef]) -> None:
@@ -135,7 +135,7 @@ class MirrorFolder(StoreFolder):
         pull.complete(self.objects, self.root, others, tables_of)
 
     def commit(self, snapshot: Snapshot) -> None:
-        """Upload the files of a snapshot, and commit it by a conditional put."""
+        """Upload the files of a snapshot and commit it by a conditional put."""
         push.commit(self.objects, self.root, snapshot)
 
     def drop(self, numbers: Iterable[int]) -> list[int]:
@@ -149,11 +149,11 @@ class MirrorFolder(StoreFolder):
         return garbage_collection.collect(self.objects, self.root, grace_hours)
 
     def share_candidate(self, name: str, snapshot: Snapshot) -> Snapshot:
-        """Put a candidate snapshot, with its inventory, on the object store."""
+        """Upload a candidate snapshot with its inventory."""
         return push.share_candidate(self.objects, self.root, name, snapshot)
 
     def share_tag(self, name: str, data: bytes) -> None:
-        """Put a tag on the object store, unless the name is taken."""
+        """Upload a tag unless the name is taken."""
         self.objects.put_if_absent(f"{tags.FOLDER}/{name}.json", data)
 
     def unshare(self, folder: str, name: str) -> None:
@@ -161,11 +161,11 @@ class MirrorFolder(StoreFolder):
         self.objects.delete([f"{folder}/{name}.json"])
 
     def share(self, folder: str, path: Path) -> None:
-        """Upload a new or rewritten file, and replace the object of the same name."""
+        """Upload a new or rewritten file and replace the object with the same name."""
         shared_files.share(self.objects, folder, path)
 
     def share_own(self, folder: str, path: Path) -> None:
-        """Upload a file that this machine alone writes, and replace the object of the same name."""
+        """Upload a file that only this machine writes, and replace the object with the same name."""
         shared_files.share_own(self.objects, folder, path)
 
     def unshare_files(self, folder: str, names: Iterable[str]) -> None:
@@ -173,11 +173,11 @@ class MirrorFolder(StoreFolder):
         shared_files.unshare(self.objects, folder, names)
 
     def level(self, folder: str, own: str) -> None:
-        """Fetch the objects in `folder`, and upload files that were never there."""
+        """Fetch the objects in `folder`, and upload files that were never uploaded."""
         shared_files.level(self.objects, folder, self.root / own)
 
     def remote_faults(self, snapshot: Snapshot, deep: bool, read: bool) -> Iterator[tuple[str, str]]:
-        """Yield the faults of a snapshot's objects; the mirror is completed first."""
+        """Yield the faults of a snapshot's objects after completing the mirror."""
         return check.remote_faults(self.objects, self.root, snapshot, deep, read)
 
     def remote_faults_of(self, files: Iterable[FileRef], read: bool) -> dict[FileRef, str]:
@@ -185,7 +185,7 @@ class MirrorFolder(StoreFolder):
         return faults(self.objects, files, read)
 
     def remote_snapshot_faults(self, read: bool) -> list[tuple[int, str]]:
-        """Return the damaged snapshots of the object store; without `read`, those that are whole here are skipped."""
+        """Return the damaged snapshots of the object store; without `read`, those undamaged here are skipped."""
         return check_snapshots.faults(self.objects, self.root, read)
 
     def give_up_snapshots(self, numbers: Iterable[int]) -> None:
@@ -194,7 +194,7 @@ class MirrorFolder(StoreFolder):
         restore_objects.give_up(self.objects, keys)
 
     def restore(self) -> list[str]:
-        """Exchange whole files between mirror and object store; set damaged objects aside that neither has whole."""
+        """Exchange undamaged files between mirror and object store; set aside objects of which neither has one."""
         return [*check_snapshots.restore(self.objects, self.root), *check.restore(self.objects, self.root)]
 
     def give_up(self, files: Iterable[FileRef]) -> None:

@@ -1,4 +1,4 @@
-"""Offline: take a snapshot that the mirror has whole, while its object store does not answer."""
+"""Offline: use a complete snapshot of the mirror while the object store does not answer."""
 
 import logging
 import os
@@ -14,18 +14,18 @@ from docmill.storage.snapshots.history.retention import hold
 from docmill.storage.snapshots.history.snapshots import Snapshot
 
 _RECORD = "synced"
-"""An empty file of the mirror; it was changed when the mirror was last in step with its object store."""
+"""An empty file of the mirror whose modification time is when it was last in sync with its object store."""
 _UNITS = (("day", 86_400), ("hour", 3_600), ("minute", 60))
 _log = logging.getLogger("docmill.remote")
 
 
 def record(root: Path) -> None:
-    """Note that a mirror is in step with its object store."""
+    """Record that a mirror is in sync with its object store."""
     (root / _RECORD).touch()
 
 
 def synced(root: Path) -> datetime | None:
-    """Return when a mirror was last in step with its object store, or None if that was never recorded."""
+    """Return when a mirror was last in sync with its object store, or None if never recorded."""
     try:
         return datetime.fromtimestamp((root / _RECORD).stat().st_mtime, UTC)
     except FileNotFoundError:
@@ -33,14 +33,14 @@ def synced(root: Path) -> datetime | None:
 
 
 def warn(root: Path, mark: MirrorMark, error: Transient) -> None:
-    """Log that the object store does not answer, and how old the mirror is; raise `Transient` if it is empty."""
+    """Log that the object store does not answer, and the age of the mirror; raise `Transient` if it is empty."""
     if not snapshots.numbers(root):
         raise Transient(f"{mark.url} does not answer, and this machine has no mirror of it yet: {error}") from error
     _log.warning("%s does not answer; this machine's mirror of it is used, %s", mark.url, _age(root))
 
 
 def take(root: Path, mark: MirrorMark, at: int | str | None, error: Transient) -> tuple[Snapshot, int]:
-    """Return a searchable snapshot of a mirror, and the open file that holds it, without the object store.
+    """Return a searchable snapshot of a mirror, and the open file that keeps it, without the object store.
 
     Raises `Transient` if the mirror lacks files of the snapshot.
     """
@@ -55,7 +55,7 @@ def take(root: Path, mark: MirrorMark, at: int | str | None, error: Transient) -
 
 
 def _lacking(root: Path, snapshot: Snapshot) -> str:
-    """Return what a search needs and is not here, or "" if all is."""
+    """Return what is missing for a search, or "" if nothing is."""
     files = [*snapshot.table_files(), *snapshot.keywords.files()]
     if snapshot.inventory and not is_here(root, snapshot.inventory):
         return "the list of its vector files"
@@ -65,7 +65,7 @@ def _lacking(root: Path, snapshot: Snapshot) -> str:
 
 
 def _age(root: Path) -> str:
-    """Return when the mirror was last in step, as a person says it."""
+    """Return in words when the mirror was last in sync."""
     when = synced(root)
     if when is None:
         return "of unknown age"

@@ -1,4 +1,4 @@
-"""Open folder: a store by its folder or address; recognises the local mirrors of stores on an object store."""
+"""Open folder: open a store by its folder or address, and recognize local mirrors of stores on an object store."""
 
 from pathlib import Path
 
@@ -9,8 +9,8 @@ from docmill.storage.snapshots.history.folder import StoreFolder
 def open_folder(store: str | Path | StoreFolder, mirrors: str | Path = "") -> StoreFolder:
     """Return the folder of a store, given its path or its address `s3://BUCKET/PREFIX`.
 
-    The mirror of an address is kept below `mirrors` and created if it is missing. Nothing is fetched. Only here we
-    decide whether a folder is a store or a mirror.
+    The mirror of an address is below `mirrors` and created if it is missing. Nothing is fetched. Only this function
+    decides whether a folder is a store or a mirror.
     """
     if isinstance(store, StoreFolder):
         return store
@@ -18,6 +18,6 @@ def open_folder(store: str | Path | StoreFolder, mirrors: str | Path = "") -> St
     mark = mark_of(root)
     if not mark:
         return StoreFolder(root)
-    from docmill.storage.remote.mirror.mirrored_folder import MirrorFolder  # here, as few stores have one
+    from docmill.storage.remote.mirror.mirrored_folder import MirrorFolder  # here, because few stores have a mirror
 
     return MirrorFolder(root, mark)

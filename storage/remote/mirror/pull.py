@@ -1,4 +1,4 @@
-"""Pull: fetch the list of snapshots, and the files of snapshots in use, from the object store into the mirror."""
+"""Pull: fetch the list of snapshots and the files of used snapshots from the object store into the mirror."""
 
 import fcntl
 import logging
@@ -45,23 +45,23 @@ _MIRRORED = (
     learned_settings.FOLDER,
 )
 _TRIES = 20
-"""Tries of `take`. One fails only if a vacuum removes the snapshot while it is fetched; the next one takes a newer
+"""Tries of `take`. A try fails only if a vacuum removes the snapshot while it is fetched; the next one uses a newer
 snapshot. If all fail, the object store lists objects that it does not have."""
 
 
 def take(objects: Objects, root: Path, mark: MirrorMark, at: int | str | None) -> tuple[Snapshot, int]:
-    """Return a searchable snapshot of a mirror, and the open file that holds it.
+    """Return a searchable snapshot of a mirror, and the open file that keeps it.
 
-    The mirror is updated first. If a vacuum removes the newest snapshot meanwhile, the next one is taken.
+    The mirror is updated first. If a vacuum removes the newest snapshot meanwhile, the next one is used.
     """
     for _ in range(_TRIES):
         objects.knock()
         unread = refresh(objects, root, mark)
-        # Who asks for a snapshot by number may get an older one although the newest is damaged.
+        # A request by number may return an older snapshot even if the newest is damaged.
         if at is None or not snapshots.numbers(root):
             refuse(objects, root, unread)
         with _fetching(root):
-            # Held before its files are fetched: a vacuum on this machine then leaves it alone.
+            # Held before its files are fetched, so that a vacuum on this machine does not remove it.
             snapshot, handle = hold(root, at, mark.url)
             try:
                 _fetch_searched(objects, root, snapshot)
@@ -72,7 +72,7 @@ def take(objects: Objects, root: Path, mark: MirrorMark, at: int | str | None) -
                 lost = str(error)
             else:
                 return snapshot, handle
-        # Another try would take the same snapshot, which is gone; without a number it takes a newer one.
+        # Another try would use the same snapshot, which is gone; without a number, it uses a newer one.
         if at is not None:
             break
     what = f"snapshot {snapshot.number} of {mark.url} has just been removed, or an object is lost"
@@ -91,7 +91,7 @@ def _inventory(snapshot: Snapshot) -> list[FileRef]:
 def ensure(objects: Objects, root: Path, files: Sequence[FileRef]) -> None:
     """Fetch files of a snapshot; the caller holds the snapshot."""
     with _fetching(root):
-        # Only then: what is here whole can be read without the object store.
+        # Only if files are missing: complete data can be read without the object store.
         if any(not is_here(root, file) for file in files):
             objects.knock()
         fetch(objects, root, files)
@@ -103,24 +103,24 @@ def complete(objects: Objects, root: Path, others: Iterable[Snapshot], tables_of
         return
     with _fetching(root):
         states = [snapshots.read(root), *others]
-        # Inventories come first: they name the files of the vectors, which `all_files` returns.
+        # Inventories first, because they name the files of the vectors, which `all_files` returns.
         fetch(objects, root, chain.from_iterable(map(_inventory, states)))
         files = [file for state in states for file in all_files(root, state)]
         fetch(objects, root, [*files, *chain.from_iterable(map(Snapshot.table_files, tables_of))])
 
 
 def refresh(objects: Objects, root: Path, mark: MirrorMark) -> dict[str, str]:
-    """Update the mirror's snapshots, candidate snapshots and tags from its object store, and give back what it asks.
+    """Update the mirror's snapshots, candidates and tags from its object store, and upload files that others request.
 
-    A damaged snapshot is not stored, and one that is damaged in the mirror is fetched again. Return the
-    snapshots that the mirror cannot get whole, oldest first: their keys with what is wrong with them.
+    A damaged snapshot is not stored, and one that is damaged in the mirror is fetched again. Return the keys of the
+    snapshots that are damaged in both places with what is wrong, oldest first.
     """
     _recognise(objects, root, mark_of(root) or mark)  # another refresh may have recorded the store meanwhile
-    answer(objects, root)  # before snapshots are removed here that other machines ask for
+    answer(objects, root)  # before removing snapshots here that other machines request
     listed = _listed(objects, snapshots.FOLDER)
     here = {snapshots.path_of(root, number).name for number in snapshots.numbers(root)}
     unread = _fetch_snapshots(objects, root, sorted(listed - set(_whole(root))))
-    # Those that a reader has open stay until the next refresh.
+    # Snapshots that a reader has open stay until the next refresh.
     gone = [name for name in here - listed if forget(root / snapshots.FOLDER / name)]
     for folder in (tags.FOLDER, snapshots.CANDIDATES):
         _refresh_names(objects, root, folder)
@@ -128,7 +128,7 @@ def refresh(objects: Objects, root: Path, mark: MirrorMark) -> dict[str, str]:
         level(objects, folder, root / folder)
     level_own(objects, query_log.FOLDER, root / query_log.FOLDER, query_log.machine_of(root))
     if gone:
-        # A writer at work on this mirror tidies up itself, and needs files that no snapshot names yet.
+        # An active writer on this mirror cleans up itself, and needs files that no snapshot names yet.
         with suppress(BlockingIOError), flocked(root / "lock", fcntl.LOCK_EX | fcntl.LOCK_NB):
             tidy(root)
     offline.record(root)
@@ -136,8 +136,8 @@ def refresh(objects: Objects, root: Path, mark: MirrorMark) -> dict[str, str]:
 
 
 def _listed(objects: Objects, folder: str) -> set[str]:
-    """Return the names of the objects in a folder; one that docmill has not given is left where it is."""
-    keys = {entry.key for entry in objects.listing(folder)} - {folder}  # consoles put an object for a folder
+    """Return the names of the objects in a folder, ignoring those that docmill would not give."""
+    keys = {entry.key for entry in objects.listing(folder)} - {folder}  # web consoles create an object for a folder
     own = {key for key in keys if is_listed(key, folder)}
     if strange := sorted(keys - own):
         what = "%s: %d objects have names that docmill does not give, such as %s; they are left there"
@@ -146,14 +146,14 @@ def _listed(objects: Objects, folder: str) -> set[str]:
 
 
 def _fetch_snapshots(objects: Objects, root: Path, names: Sequence[str]) -> dict[str, str]:
-    """Fetch snapshots; return the keys of those whose objects are damaged, each with what is wrong."""
+    """Fetch snapshots; return the keys of damaged ones with what is wrong."""
     with ThreadPoolExecutor() as pool:
         faults = list(pool.map(lambda name: _fetch_snapshot(objects, root, name), names))
     return {f"{snapshots.FOLDER}/{name}": fault for name, fault in zip(names, faults, strict=True) if fault}
 
 
 def refuse(objects: Objects, root: Path, unread: Mapping[str, str]) -> None:
-    """Raise `StoreError` if one of these snapshots, which cannot be read, is newer than all that can."""
+    """Raise `StoreError` if one of these unreadable snapshots is newer than all readable ones."""
     newer = [key for key in unread if Path(key).name > max(_whole(root), default="")]
     if newer:
         what = f"{objects.url}/{newer[-1]} is damaged ({unread[newer[-1]]}), and it is the newest snapshot"
@@ -179,7 +179,7 @@ def _fetch_snapshot(objects: Objects, root: Path, name: str) -> str:
         return ""
     if fault := snapshots.fault_of(data):
         return fault
-    # A snapshot never changes under its number, so one that is here and whole is right.
+    # A snapshot with a given number never changes, so an undamaged one here is right.
     if not put_if_absent(root / key, data) and not snapshots.is_sound((root / key).read_bytes()):
         write_whole(root / key, data)
         _log.warning("%s was damaged; it has been fetched again from %s", root / key, objects.url)
@@ -187,7 +187,7 @@ def _fetch_snapshot(objects: Objects, root: Path, name: str) -> str:
 
 
 def _refresh_names(objects: Objects, root: Path, folder: str) -> None:
-    """Update files that may appear, change and vanish under one name; a file that a reader has open stays for now."""
+    """Update files that may appear, change and vanish under one name. A file that a reader has open stays for now."""
     listed = _listed(objects, folder)
     for path in (root / folder).glob("*.json"):
         if path.name not in listed and not lock_is_held(path):
@@ -201,7 +201,7 @@ def _refresh_names(objects: Objects, root: Path, folder: str) -> None:
 
 
 def _is_other(path: Path, data: bytes) -> bool:
-    """Return whether an object has changed; a damaged candidate snapshot has not: the mirror may have it whole."""
+    """Return whether an object has changed. A damaged candidate does not count, as the mirror's may be undamaged."""
     damaged = path.parent.name == snapshots.CANDIDATES and not snapshots.is_sound(data)
     return not damaged and path.read_bytes() != data
 
@@ -213,14 +213,14 @@ def _recognise(objects: Objects, root: Path, mark: MirrorMark) -> None:
     except Vanished:
         identity = ""
     if identity != mark.store:
-        # Staging and what language models answered stay: they are found by content, whichever store it is.
+        # Staging and replies of language models stay: they are found by content, whatever the store.
         for name in _MIRRORED if mark.store and not _holds_ours(objects, root) else ():
             remove(root / name)
         belong(root, mark, identity)
 
 
 def _holds_ours(objects: Objects, root: Path) -> bool:
-    """Return whether a snapshot of the mirror is on the object store: then only the store's identity was damaged."""
+    """Return whether a snapshot of the mirror is on the object store; then only the store's identity was damaged."""
     return any(_is_same(objects, root, number) for number in reversed(snapshots.numbers(root)))
 
 
@@ -241,7 +241,7 @@ def _fetching(root: Path) -> Iterator[None]:
 def tidy(root: Path) -> None:
     """Remove files that no snapshot in the mirror names, unless a fetch runs; the caller has the mirror's lock."""
     with suppress(BlockingIOError), flocked(root / "fetching", fcntl.LOCK_EX | fcntl.LOCK_NB):
-        # While this lock is held, nobody fetches files of a snapshot that is not among these.
+        # While this lock is held, no files of other snapshots are fetched.
         states = snapshots.needed(root)
         for path in (*garbage(root, states), *_unnamed_vectors(root, states)):
             remove(path)

@@ -1,4 +1,4 @@
-"""Push: upload the files of a snapshot from the mirror, and commit it by one conditional put on the object store."""
+"""Push: upload the files of a snapshot from the mirror, and commit it by a conditional put on the object store."""
 
 from pathlib import Path
 
@@ -13,9 +13,9 @@ from docmill.storage.snapshots.history.snapshots import Snapshot, vector_tag
 
 
 def commit(objects: Objects, root: Path, snapshot: Snapshot) -> None:
-    """Upload missing files, put the snapshot unless its number is taken, then write it into the mirror.
+    """Upload missing files and, unless its number is taken, the snapshot, then write it into the mirror.
 
-    If another writer was first, the mirror does not get the snapshot, and the uploaded files are collected later.
+    If another writer was faster, the mirror does not get the snapshot, and the uploaded files are removed later.
     """
     settle()
     whole = with_inventory(root, snapshot, snapshots.newest(root), vector_tag(snapshot.number))
@@ -29,7 +29,7 @@ def commit(objects: Objects, root: Path, snapshot: Snapshot) -> None:
 
 
 def share_candidate(objects: Objects, root: Path, name: str, snapshot: Snapshot) -> Snapshot:
-    """Put a candidate snapshot on the object store, and return it as stored there."""
+    """Upload a candidate snapshot, and return it as stored there."""
     whole = with_inventory(root, snapshot, snapshots.newest(root), name)
     send(objects, root, all_files(root, whole))
     confirm(objects, root)

@@ -1,7 +1,7 @@
-"""Restore objects: a repair sets a damaged object aside as `aside/KEY`, which asks other machines for a whole one.
+"""Restore objects: a repair sets a damaged object aside as `aside/KEY`, which requests it from other machines.
 
-A machine whose mirror has the file whole overwrites the damaged object when it next looks at the object store, and
-then deletes the copy. The damaged object stays in its place until then, or until a repair gives it up.
+A machine whose mirror has the undamaged file overwrites the damaged object at its next refresh and then deletes the
+copy. The damaged object stays in its place until then, or until a repair gives it up.
 """
 
 import logging
@@ -19,14 +19,14 @@ from docmill.storage.remote.objects.transfer import VECTORS, key_of_file
 from docmill.storage.snapshots.history import snapshots
 from docmill.storage.snapshots.history.quarantine import FOLDER, SetAside
 
-# Keys come from the object store, so they are matched in full before they name a file here.
+# Keys come from the object store, so they are matched as a whole before they name a file here.
 _SNAPSHOT = re.compile(rf"{snapshots.FOLDER}/\d{{6,}}\.json")
 _NAMED_BY_CONTENT = re.compile(r"(?:tables|artifacts|keywords|inventories)/(?:\w+/)*(?P<hash>[0-9a-f]{32})[\w.]*")
 _log = logging.getLogger("docmill.remote")
 
 
 def listing(objects: Objects) -> list[SetAside]:
-    """Return the objects that were set aside, by their old keys."""
+    """Return the objects that were set aside, under their old keys."""
     return [
         SetAside(entry.key.removeprefix(f"{FOLDER}/"), entry.bytes, entry.modified) for entry in objects.listing(FOLDER)
     ]
@@ -34,7 +34,7 @@ def listing(objects: Objects) -> list[SetAside]:
 
 def ask(objects: Objects, keys: Iterable[str]) -> list[str]:
     """Copy damaged objects to `aside/`, or put an empty object there for a missing one; return the new ones."""
-    # A copy that is there keeps its age, by which it expires.
+    # An existing copy keeps its age, by which it expires.
     known = {one.path for one in listing(objects)}
     new = [key for key in keys if key not in known]
     for key in new:
@@ -48,33 +48,33 @@ def ask(objects: Objects, keys: Iterable[str]) -> list[str]:
 def give_up(objects: Objects, keys: Iterable[str]) -> None:
     """Delete damaged objects, of which a copy remains set aside."""
     given = list(keys)
-    # What looks worthless today may be all that is left for a person to mend.
+    # A person may be able to repair the copy by hand.
     ask(objects, given)
     if given:
         objects.delete(given)
 
 
 def fulfil(objects: Objects, keys: Iterable[str]) -> None:
-    """Delete the copies of damaged objects that are whole again."""
+    """Delete the copies of objects that are undamaged again."""
     wanted = {one.path for one in listing(objects)}
     if done := [f"{FOLDER}/{key}" for key in keys if key in wanted]:
         objects.delete(done)
 
 
 def answer(objects: Objects, root: Path) -> None:
-    """Overwrite the objects that other machines have asked for with the files that this mirror has whole.
+    """Overwrite the objects that other machines have requested with undamaged files of this mirror.
 
-    A machine that may not write only logs it: its own work does not depend on it.
+    A machine without write access only logs this, because its own work does not depend on it.
     """
     try:
         wanted = {one.path for one in listing(objects)}
-    except DocmillError as error:  # such as a missing bucket: what follows says so, and nobody is known to have asked
+    except DocmillError as error:  # such as a missing bucket, which the next step reports
         _log.debug("what is asked for cannot be listed: %s", error)
         return
     try:
         for key, path in _whole(root, wanted):
             objects.upload(path, key)
-            # One by one: if this machine ends, what it has given back is no longer asked for.
+            # One by one, so that what was restored is no longer requested if this machine ends.
             fulfil(objects, [key])
             _log.info("gave back %s/%s, which was damaged and is whole on this machine", objects.url, key)
     except (DocmillError, OSError) as error:  # a file may have been removed meanwhile
@@ -91,16 +91,16 @@ def expire(objects: Objects, root: Path, days: float) -> None:
 
 
 def _whole(root: Path, keys: set[str]) -> Iterator[tuple[str, Path]]:
-    """Yield the keys of which this mirror has the whole file, each with the file."""
+    """Yield the keys of which this mirror has the undamaged file, with the file."""
     yield from ((key, root / key) for key in sorted(keys) if _is_whole(root, key))
-    # Only then, because the inventories of all snapshots have to be read for it.
+    # Only if needed, because the inventories of all snapshots have to be read for it.
     if any(key.startswith(f"{VECTORS}/") for key in keys):
         files = [file for file in _all_vectors(root) if key_of_file(file) in keys]
         yield from ((key_of_file(file), root / file.path) for file in files if not fault(root, file))
 
 
 def _is_whole(root: Path, key: str) -> bool:
-    """Return whether this mirror has the file of a key, and its content is what its name or its checksum says."""
+    """Return whether this mirror has the file of a key, with the content that its name or checksum says."""
     content, snapshot = _NAMED_BY_CONTENT.fullmatch(key), _SNAPSHOT.fullmatch(key)
     if not (content or snapshot) or not (root / key).is_file():
         return False

@@ -1,1 +1,1 @@
-"""The object store: a bucket, transfers to and from it, and the lease of its one writer."""
+"""The object store: a bucket, transfers to and from it, and the lease of its writer."""

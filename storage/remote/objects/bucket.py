@@ -1,6 +1,6 @@
 """Bucket: read and write objects below one prefix; with `providers` the only importer of `obstore`.
 
-Conditional puts make all decisions. All other objects except the lease are written once and never change.
+All decisions are made by conditional puts. All other objects except the lease are written once and never change.
 """
 
 import os
@@ -27,19 +27,19 @@ if TYPE_CHECKING:
     from obstore import UpdateVersion
     from obstore.store import ObjectStore
 
-_PAUSES_S = (1.0, 2.0, 4.0)  # between the tries of a page: a server that starts again needs seconds
+_PAUSES_S = (1.0, 2.0, 4.0)  # between tries of a page: a restarting server needs seconds
 _PASSING = (HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.TOO_MANY_REQUESTS)
-"""Statuses after which a page is tried again, besides those from 500."""
+"""Statuses after which a page is tried again, besides 500 and above."""
 
 Sign = Callable[[Mapping[str, str]], str]
-"""Returns the signed URL of a question to the bucket, such as `{"list-type": "2"}`."""
+"""Returns the signed URL of a query to the bucket, such as `{"list-type": "2"}`."""
 
 
 @dataclass(frozen=True, slots=True)
 class ObjectEntry:
-    """An object in a listing: `bytes` long and last put at `modified`, by the clock of the object store.
+    """An object in a listing: `bytes` long and last written at `modified`, by the clock of the object store.
 
-    `tag` is its entity tag; another tag means that the content may have changed.
+    `tag` is its entity tag; a different tag means that the content may have changed.
     """
 
     key: str
@@ -49,15 +49,15 @@ class ObjectEntry:
 
 
 def list_exactly(sign: Sign, prefix: str, seconds: float) -> Iterator[ObjectEntry]:
-    """Yield the objects whose keys begin with `prefix`; it is left out of the keys.
+    """Yield the objects whose keys begin with `prefix`, which is removed from the keys.
 
-    Each page may take so many `seconds`. Raises `Transient` if the object store does not answer.
+    Each page may take `seconds`. Raises `Transient` if the object store does not answer.
     """
     asked = {"list-type": "2", "prefix": prefix, "encoding-type": "url"}
     more = True
     while more:
         page = _parsed(_answer(sign(asked), seconds))
-        encoded = page.findtext("{*}EncodingType", "") == "url"  # a server may not know it
+        encoded = page.findtext("{*}EncodingType", "") == "url"  # a server may not support it
         for one in page.iterfind("{*}Contents"):
             key, size, modified, tag = (
                 one.findtext(f"{{*}}{name}", "") for name in ("Key", "Size", "LastModified", "ETag")
@@ -79,7 +79,7 @@ def _parsed(answer: bytes) -> Any:
 
 
 def _answer(url: str, seconds: float) -> bytes:
-    """Return what a server answers; ask again while it is overloaded or away. No message has the URL: it is signed."""
+    """Return a server's answer; retry while it is overloaded or unreachable. No message shows the signed URL."""
     from urllib.error import HTTPError
     from urllib.request import urlopen
 
@@ -99,22 +99,22 @@ def _answer(url: str, seconds: float) -> bytes:
 
 
 KNOCK_S = 4
-"""Seconds within which an object store must answer a reader, who else takes what the mirror has. A person waits so long
-without doubt; a far store that is awake answers a request without content in well under one."""
-_CONNECT_S = 2  # of these for a connection, so that one lost packet is tried again
-_KNOCKS = 2  # tries after the first one: a server that starts again refuses some connections
+"""Seconds within which an object store must answer a reader, who otherwise uses the mirror. Users wait this long, and
+a distant store answers a request without content in well under a second."""
+_CONNECT_S = 2  # of these seconds for a connection, so that a lost packet is sent again
+_KNOCKS = 2  # tries after the first one: a restarting server refuses some connections
 
 REQUEST_S = 20
-"""Seconds that a deciding request, such as a conditional put, may take with all retries; a lease lasts longer."""
+"""Seconds that a critical request, such as a conditional put, may take with all retries; a lease lasts longer."""
 
 _TRANSFER_S = 900  # seconds that the transfer of one file may take, however large it is
 _TRIES = 10  # of a request that fails, within its time
-_ANY_KEY = "store.json"  # any answer will do, whether the object exists or not
+_ANY_KEY = "store.json"  # any answer is enough, whether the object exists or not
 _PIECE = 4 << 20  # bytes of a download in memory at a time
 _YES = ("1", "true", "on", "yes", "y")
-_NOBODY = {"access_key_id": "-", "secret_access_key": "-", "skip_signature": False}  # to be told the URL of a bucket
+_NOBODY = {"access_key_id": "-", "secret_access_key": "-", "skip_signature": False}  # to get the URL of a bucket
 _ROLE = re.compile(r"https?://(?:169\.254\.\d+\.\d+|metadata)[/.]")
-"""Where a machine in a cloud gets the credentials of its role; used only if the environment has none."""
+"""Where a machine in a cloud gets the credentials of its role, if the environment has none."""
 
 
 class Vanished(StoreError):
@@ -122,12 +122,12 @@ class Vanished(StoreError):
 
 
 class NoPath(StoreError):
-    """An object has a key that is no path, such as one with an empty step."""
+    """An object has a key that is not a path, such as one with an empty step."""
 
 
 @dataclass(frozen=True, slots=True)
 class Version:
-    """The content of an object at one moment, and its entity tag `tag`."""
+    """The content of an object at some time, and its entity tag `tag`."""
 
     data: bytes
     tag: str
@@ -143,12 +143,12 @@ class Objects:
         self._store = _connect(url, REQUEST_S)
         self._transfers = _connect(url, _TRANSFER_S)
         self._prompt = _connect(url, KNOCK_S, connect_s=_CONNECT_S, tries=_KNOCKS)
-        self._silence: tuple[float, str] = (0.0, "")  # until when, by the monotonic clock, and why
+        self._silence: tuple[float, str] = (0.0, "")  # its end by the monotonic clock, and the reason
 
     def knock(self) -> None:
         """Raise `Transient` if the object store does not answer within `KNOCK_S` seconds.
 
-        For as long after that, it is not tried again: one command asks several times.
+        After that, it is not tried again for the same time, because a command calls this several times.
         """
         import obstore
 
@@ -162,7 +162,7 @@ class Objects:
             self._silence = (time.monotonic() + KNOCK_S, str(error))
             raise
         except StoreError:
-            return  # it answers; the next request explains what is wrong
+            return  # it answers, and the next request will report what is wrong
 
     def read(self, key: str) -> bytes:
         """Return the content of an object; raise `Vanished` if it does not exist."""
@@ -178,7 +178,7 @@ class Objects:
         return Version(data, found.meta["e_tag"] or "", found.meta["last_modified"])
 
     def put(self, key: str, data: bytes) -> None:
-        """Write an object, and overwrite an existing one."""
+        """Write an object or overwrite an existing one."""
         import obstore
 
         with self._explained(key), boundary(f"remote write {key.split('/')[0]}"), one_change():
@@ -200,7 +200,7 @@ class Objects:
     def put_if_same(self, key: str, data: bytes, tag: str) -> bool:
         """Replace an object if it still has the entity tag `tag`; return whether it was replaced.
 
-        `data` must differ from every earlier content of the object, or else the tag proves nothing.
+        `data` must differ from all earlier contents of the object; otherwise the tag proves nothing.
         """
         import obstore
         from obstore.exceptions import PreconditionError
@@ -208,7 +208,7 @@ class Objects:
         version: UpdateVersion = {"e_tag": tag}
         with self._explained(key):
             try:
-                # No `one_change`: this gives a lease back at the end of a process, when nothing else may change.
+                # No `one_change`: this also releases a lease during shutdown, when nothing else may change.
                 with boundary(f"remote replace {key}"):
                     obstore.put(self._store, key, data, mode=version)
             except PreconditionError:
@@ -228,14 +228,14 @@ class Objects:
         return [ObjectEntry(one["path"], one["size"], one["last_modified"], one["e_tag"] or "") for one in found]
 
     def exact_listing(self) -> list[ObjectEntry]:
-        """Return all objects by their exact keys, also those whose keys are no paths: they cannot be read."""
+        """Return all objects by their exact keys, including those whose keys are no paths and that cannot be read."""
         try:
             found = self.listing()
         except NoPath:
             if not self._has_s3_protocol:
                 raise
             return self.listed_exactly()
-        # `x` and `x/` look the same.
+        # Otherwise `x` and `x/` look the same.
         if len({entry.key for entry in found}) == len(found):
             return found
         if self._has_s3_protocol:
@@ -243,9 +243,9 @@ class Objects:
         return list({one.key: one for one in sorted(found, key=lambda one: one.bytes)}.values())
 
     def listed_exactly(self, key: str = "") -> list[ObjectEntry]:
-        """Return the objects whose exact keys begin with `key`, or all, as the bucket itself lists them.
+        """Return the objects whose exact keys begin with `key`, or all, as the bucket lists them.
 
-        Only servers of S3's protocol are asked so; others are said to have none.
+        This works only with servers of S3's protocol; for others, the result is empty.
         """
         if not self._has_s3_protocol:
             return []
@@ -255,10 +255,10 @@ class Objects:
             return [replace(entry, key=f"{key}{entry.key}") for entry in found]
 
     def _signed(self, question: Mapping[str, str]) -> str:
-        """Return the URL of a question to the bucket, signed with the credentials that obstore finds, if it has to be.
+        """Return the URL of a query to the bucket, signed if necessary with the credentials that obstore finds.
 
-        obstore signs only the URLs of objects, so the question becomes a part of the endpoint, and the key that is
-        signed with it the value of a parameter that means nothing.
+        obstore signs only the URLs of objects, so the query becomes part of the endpoint, and the key that is signed
+        with it the value of a meaningless parameter.
         """
         bucket = "/".join(self.url.split("/")[:3])
         public = os.environ.get("AWS_SKIP_SIGNATURE", "").lower() in _YES
@@ -283,7 +283,7 @@ class Objects:
         return True
 
     def upload(self, path: Path, key: str) -> None:
-        """Upload a file as an object, whole or not at all."""
+        """Upload a file as an object atomically."""
         import obstore
 
         with self._explained(key), boundary(f"remote upload {key.split('/')[0]}"), one_change():
@@ -296,7 +296,7 @@ class Objects:
                 file.write(piece)
 
     def pieces(self, key: str) -> Iterator[bytes]:
-        """Yield the content of an object in pieces of some MiB."""
+        """Yield the content of an object in pieces of a few MiB."""
         import obstore
 
         with self._explained(key):
@@ -304,7 +304,7 @@ class Objects:
                 yield bytes(piece)
 
     def copy(self, key: str, to: str) -> None:
-        """Copy an object on the object store, and overwrite an existing one."""
+        """Copy an object on the object store, overwriting an existing one."""
         import obstore
 
         with self._explained(key), boundary(f"remote copy {to.split('/')[0]}"), one_change():
@@ -323,7 +323,7 @@ class Objects:
 
     @contextmanager
     def _explained(self, key: str) -> Iterator[None]:
-        """Turn errors of obstore into errors that say what to do."""
+        """Convert errors of obstore into errors that say what to do."""
         from obstore import exceptions
 
         try:
@@ -346,7 +346,7 @@ class Objects:
 
 def _first_line(error: Exception) -> str:
     line = str(error).strip().split("\n", 1)[0][:300]
-    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in line)  # it may quote the key of an object
+    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in line)  # the line may quote the key of an object
 
 
 def connect(url: str) -> Objects:

@@ -1,12 +1,12 @@
-"""Freight: what a driver and its workers hand each other by way of an object store or a shared folder.
+"""Freight: what a driver and its workers send each other through an object store or a shared folder.
 
 ```
 <store>/<run>/sent/<name>            what a worker needs for a step
 <store>/<run>/made/<name>-<try>      what a try of the step has made; no two tries share a name
 <store>/<run>/done/<name>            the receipt of the first try that ended
 ```
-Results count once their receipt is there. So a try that comes second, or dies, does no harm, and the next driver takes
-over what workers have finished after the first one died.
+A result counts when its receipt exists. So a second or failed try does no harm, and the next driver takes over what
+workers have finished after the first driver died.
 """
 
 import secrets
@@ -34,40 +34,40 @@ class Freight:
         return connect(self.url)
 
     def send(self, run: str, name: str, path: Path) -> str:
-        """Put what a step needs; return its key."""
+        """Upload what a step needs; return its key."""
         key = f"{self.store}/{run}/sent/{name}"
         self._objects.upload(path, key)
         return key
 
     def fetch(self, key: str, path: Path, content_hash: str) -> None:
-        """Get an object into a file; raise `Transient` unless it has the hash that was told."""
+        """Download an object into a file; raise `Transient` unless it has the given hash."""
         with boundary("fetch freight"):
             self._objects.download(key, path)
         if (found := hash_file(path)) != content_hash:
             raise Transient(f"{self.url}/{key} has the hash {found}, not {content_hash}; run again")
 
     def keep(self, run: str, name: str, path: Path) -> str:
-        """Put the result of a try under a name of its own; return its key."""
+        """Upload the result of a try under a unique name; return its key."""
         key = f"{self.store}/{run}/made/{name}-{secrets.token_hex(8)}"
         self._objects.upload(path, key)
         return key
 
     def confirm(self, run: str, name: str, receipt: bytes) -> bytes:
-        """Put the receipt of a step if it has none; return the one that counts, which may be that of another try."""
+        """Write the receipt of a step if it has none; return the valid one, which may be that of another try."""
         key = f"{self.store}/{run}/done/{name}"
         return receipt if self._objects.put_if_absent(key, receipt) else self._objects.read(key)
 
     def receipts(self, run: str) -> dict[str, bytes]:
-        """Return the receipts of a run by the names of their steps."""
+        """Return the receipts of a run by step name."""
         keys = [entry.key for entry in self._objects.listing(f"{self.store}/{run}/done")]
         return {key.rpartition("/")[2]: self._objects.read(key) for key in keys}
 
     def runs(self) -> list[str]:
-        """Return the runs that have left freight."""
+        """Return the runs that have freight."""
         return sorted({entry.key.split("/")[1] for entry in self._objects.listing(self.store)})
 
     def drop(self, keys: list[str]) -> None:
-        """Remove objects that have been there."""
+        """Remove existing objects."""
         self._objects.delete(keys)
 
     def sweep(self, run: str = "") -> None:

@@ -1,4 +1,4 @@
-"""Lance manifest: list the files of one version of a LanceDB table, from its manifest."""
+"""Lance manifest: list the files of a version of a LanceDB table from its manifest."""
 
 import struct
 from collections.abc import Iterator
@@ -24,7 +24,7 @@ _READ_VERSION, _DELETION_ID = 2, 3
 _DATA_PATH = 1
 _UUID, _UUID_BYTES = 1, 1
 
-_UUID_GROUPS = (0, 8, 12, 16, 20, None)  # where the groups of hexadecimal digits begin; the last is open
+_UUID_GROUPS = (0, 8, 12, 16, 20, None)  # where the groups of hexadecimal digits begin; None is the end
 
 
 def version_files(table: Path, version: int) -> list[Path]:
@@ -39,14 +39,14 @@ def version_files(table: Path, version: int) -> list[Path]:
     lost = [file for file in found if not file.is_file()]
     if data[-len(MAGIC) :] != MAGIC or number_in(manifest, _VERSION) != version or lost:
         raise StoreError(f"{path} is not the manifest of version {version}, or {lost[:1]} is missing")
-    # A version is whole without the record of its transaction, which nothing reads but other writers.
+    # A version is complete without the record of its transaction, which only other writers read.
     return [*found, *(file for file in transactions if file.is_file())]
 
 
 def named_by_version(table: Path, version: int) -> Iterator[Path]:
-    """Yield the manifest of a version and the data files that it names, whether they are there or not.
+    """Yield the manifest of a version and the data files that it names, whether they exist or not.
 
-    A manifest that cannot be read names none: LanceDB says what is wrong with it.
+    An unreadable manifest names none, and LanceDB reports what is wrong with it.
     """
     path = manifest_path(table, version)
     yield path
@@ -67,7 +67,7 @@ def _fragments(table: Path, manifest: bytes) -> Iterator[Path]:
 
 
 def _below(table: Path, folder: str, name: bytes) -> Path:
-    """Return the path of a file in a folder of the table; raise `StoreError` if its name leads elsewhere."""
+    """Return the path of a file in a folder of the table; raise `StoreError` if its name points elsewhere."""
     path = f"{folder}/{name.decode('utf-8', 'replace')}"
     if found := fault(path, folder):
         raise StoreError(f"a manifest of {table} names the file {shown(path)}, {found}")

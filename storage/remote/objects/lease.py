@@ -1,8 +1,8 @@
-"""Lease: let one writer among all machines write; a writer replaces the lease object only if it knows its entity tag.
+"""Lease: let only one writer among all machines write. A writer replaces the lease object only if it knows its tag.
 
 The holder renews the lease while it works. Another writer takes over a lease that is older than `LASTS_S` by the clock
-of the object store. The next run on the holder's own mirror takes it over at once, because the kernel freed the
-mirror's lock when the holder died. A holder that a signal ends gives it back.
+of the object store. The next run on the holder's own mirror takes it over at once, because the kernel released the
+mirror's lock when the holder died. A holder that is ended by a signal releases it.
 """
 
 import json
@@ -27,7 +27,7 @@ from docmill.storage.remote.objects.bucket import REQUEST_S, Objects, Vanished, 
 
 KEY = "lease.json"
 TOKEN = "lease.json"
-LASTS_S = 90.0  # seconds that others wait for a dead holder; a slow network would lose a shorter lease
+LASTS_S = 90.0  # seconds that others wait for a dead holder; with a slow network, a shorter lease would be lost
 RENEWED_S = 20.0  # several renewals may fail before the lease expires
 _POLL_S = 1.0  # seconds between two reads of a lease; each is a request that costs money
 assert LASTS_S > RENEWED_S + 3 * REQUEST_S  # a holder that deletes or commits has just renewed it
@@ -58,7 +58,7 @@ def leased(objects: Objects, root: Path, mark: MirrorMark, deadline: float) -> I
 
 
 def _give_back(objects: Objects, root: Path, token: str, over: threading.Event) -> None:
-    """Free the lease if `token` still holds it; a renewal in progress finds it free, and does not take it again."""
+    """Release the lease if `token` still holds it. A renewal in progress finds it free and does not take it again."""
     over.set()
     remove(root / TOKEN)
     with suppress(DocmillError):  # it expires by itself
@@ -101,7 +101,7 @@ def _is_free(objects: Objects, held: Version, before: dict[str, Any], holder: di
 
 
 def _age_s(objects: Objects, held: Version, mirror: str) -> float:
-    """Return the seconds since the lease was renewed; an object put now shows the time of the object store."""
+    """Return the seconds since the lease was renewed; an object written now shows the time of the object store."""
     key = f"clock/{mirror}"
     objects.put(key, secrets.token_bytes(8))
     now = objects.version(key).modified
@@ -117,7 +117,7 @@ def _renew(objects: Objects, token: str, over: threading.Event) -> None:
 
 
 def _beat(objects: Objects, token: str, free: bool = False) -> bool:
-    """Renew the lease, or free it; return whether `token` still held it."""
+    """Renew or release the lease; return whether `token` still held it."""
     while True:
         held = objects.version(KEY)
         before = _decode(held.data)

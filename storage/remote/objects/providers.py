@@ -1,4 +1,4 @@
-"""Providers: where objects are kept, by the scheme of their addresses, and how obstore opens each."""
+"""Providers: the providers of object storage by scheme of their addresses, and how obstore opens them."""
 
 import os
 from collections.abc import Callable, Mapping
@@ -9,7 +9,7 @@ from docmill.storage.errors import ConfigError
 from docmill.storage.process.extras import extra
 
 SCHEME_OF_STORES = "s3"
-"""The scheme of buckets that may hold a store: its conditional puts are tested there."""
+"""The scheme of buckets that may contain a store; conditional puts are tested only there."""
 
 
 def _nothing() -> dict[str, Any]:
@@ -20,7 +20,7 @@ def _nothing() -> dict[str, Any]:
 class Provider:
     """A provider of object storage, and its client in `obstore.store`.
 
-    Its credentials are in environment variables that begin with `variables`; that of `endpoint` leads to another
+    Its credentials are in environment variables that begin with `variables`; the variable `endpoint` selects another
     server. `own` returns settings that the client does not find there itself.
     """
 
@@ -33,7 +33,7 @@ class Provider:
     own: Callable[[], Mapping[str, Any]] = _nothing
 
     def opened(self, bucket: str, prefix: str, client: dict[str, Any], **more: Any) -> Any:
-        """Return the client for a prefix of a bucket; raise `ConfigError` if the environment lacks something."""
+        """Return the client for a prefix of a bucket; raise `ConfigError` if environment variables are missing."""
         with extra("s3", f"{self.scheme}://{bucket}"):
             import obstore.store
             from obstore.exceptions import BaseError
@@ -49,12 +49,12 @@ class Provider:
 
 
 def _of_r2() -> dict[str, Any]:
-    """Return the settings of R2, which has S3's protocol, from variables of its own: an environment may have both."""
+    """Return the settings of R2, which uses S3's protocol, from its own variables, as both may be in use."""
     given = {name: os.environ.get(f"R2_{name}", "") for name in ("ENDPOINT_URL", "ACCOUNT_ID")}
     keys = {name: os.environ.get(f"R2_{name.upper()}", "") for name in ("access_key_id", "secret_access_key")}
     if not all(keys.values()) or not any(given.values()):
         raise ConfigError("r2:// needs R2_ACCOUNT_ID, R2_ACCESS_KEY_ID and R2_SECRET_ACCESS_KEY")
-    if os.environ.get("AWS_SESSION_TOKEN"):  # the client would send it along
+    if os.environ.get("AWS_SESSION_TOKEN"):  # the client would send it, too
         raise ConfigError("r2:// cannot be read while AWS_SESSION_TOKEN is set, which is another provider's")
     endpoint = given["ENDPOINT_URL"] or f"https://{given['ACCOUNT_ID']}.r2.cloudflarestorage.com"
     return {**keys, "endpoint": endpoint, "region": "auto", "skip_signature": False}

@@ -1,11 +1,11 @@
-"""Shared files: files that machines share although no snapshot names them: model replies and evaluations.
+"""Shared files: files that machines share without a snapshot that names them: model replies and evaluations.
 
 Each file is an object `<folder>/<name>-<hash of its content>.parquet`, so that a listing shows which files a mirror
 lacks. A rewritten file, such as a repeated evaluation, replaces the objects of the same name.
 
-Own files are those that one machine writes anew again and again, and that the others only read. Here the writer's file
-is always right: its object is replaced if it differs. A file of another machine goes when its object is gone, and so
-does one of this machine that was shared before.
+Own files are those that one machine rewrites repeatedly and that the others only read. The writer's file is always
+right: its object is replaced if it differs. A file of another machine is removed when its object is gone, and so is a
+file of this machine that was shared before.
 """
 
 import logging
@@ -33,10 +33,10 @@ def level(objects: Objects, folder: str, own: Path) -> None:
         far = newest_of(objects, folder)
         for name, (digest, entry) in far.items():
             path = own / f"{name}.parquet"
-            # Read and hashed rather than compared by time: the clock of a mirror says nothing about that of another.
+            # Read and hashed rather than compared by time, because clocks of mirrors may differ.
             if not path.exists() or hash_file(path) != digest:
                 fetch_file(objects, entry.key, digest, path)
-        for path in sorted(own.glob("[!.]*.parquet")):  # not those that are being written
+        for path in sorted(own.glob("[!.]*.parquet")):  # without files being written
             if path.stem not in far and path.stem != NOTHING:
                 _put(objects, folder, path)
     except (StoreError, Transient) as error:
@@ -44,12 +44,12 @@ def level(objects: Objects, folder: str, own: Path) -> None:
 
 
 def share(objects: Objects, folder: str, path: Path) -> None:
-    """Upload a new or rewritten file, and replace the object of the same name."""
+    """Upload a new or rewritten file and replace the object with the same name."""
     fresh = _put(objects, folder, path)
     prefix = f"{folder}/{path.stem}-"
     former = [entry.key for entry in objects.listing(folder) if entry.key.startswith(prefix) and entry.key != fresh]
     if former:
-        # After the new one is there: whoever lists meanwhile sees both, and takes the later one.
+        # Only after the new one exists: a listing meanwhile shows both, and the later one is used.
         objects.delete(former)
 
 
@@ -71,7 +71,7 @@ def fetch_file(objects: Objects, key: str, digest: str, path: Path) -> None:
 
 
 def newest_of(objects: Objects, folder: str) -> dict[str, tuple[str, ObjectEntry]]:
-    """Return the hash and the object of each name; of two objects put at the same time, the later one."""
+    """Return the hash and object of each name; of several objects with a name, the newest one."""
     found: dict[str, tuple[str, ObjectEntry]] = {}
     for entry in sorted(objects.listing(folder), key=lambda entry: (entry.modified, entry.key)):
         named = _OBJECT.fullmatch(entry.key)
@@ -81,7 +81,7 @@ def newest_of(objects: Objects, folder: str) -> dict[str, tuple[str, ObjectEntry
 
 
 def share_own(objects: Objects, folder: str, path: Path) -> None:
-    """Upload a file that this machine writes, and note that it was shared."""
+    """Upload a file that this machine writes, and record that it was shared."""
     share(objects, folder, path)
     _mark(path).touch()
 
@@ -96,7 +96,7 @@ def unshare(objects: Objects, folder: str, names: Iterable[str]) -> None:
 
 
 def level_own(objects: Objects, folder: str, own: Path, mine: str) -> None:
-    """Exchange the files of a folder; those whose names begin with `mine` are of this machine, "" if none is.
+    """Exchange the files of a folder. Those whose names begin with `mine` are this machine's; "" means none is.
 
     No result depends on it: a failure is only logged.
     """
@@ -117,7 +117,7 @@ def level_own(objects: Objects, folder: str, own: Path, mine: str) -> None:
 
 
 def _settle(objects: Objects, folder: str, path: Path, mine: str) -> None:
-    """Share a file that never was shared, and remove one whose object is gone."""
+    """Share a file that was never shared, or remove one whose object is gone."""
     if _is_of(path.stem, mine) and not _mark(path).exists():
         share_own(objects, folder, path)
         return

@@ -1,4 +1,4 @@
-"""Transfer: copy files between a mirror and its object store, many at a time, and log the progress."""
+"""Transfer: copy files between a mirror and its object store, many at a time, with progress in the log."""
 
 import logging
 import time
@@ -27,7 +27,7 @@ def key_of_file(file: FileRef) -> str:
 
 
 def is_here(root: Path, file: FileRef) -> bool:
-    """Return whether a mirror has a file; a file that is not named by its content is read and hashed."""
+    """Return whether a mirror has a file. One that is not named by its content is read and hashed."""
     path = root / file.path
     if not path.is_file() or path.stat().st_size != file.bytes:
         return False
@@ -35,9 +35,9 @@ def is_here(root: Path, file: FileRef) -> bool:
 
 
 def fetch(objects: Objects, root: Path, files: Iterable[FileRef]) -> None:
-    """Fetch the files that a mirror lacks, each whole or not at all.
+    """Fetch the files that a mirror lacks, each atomically.
 
-    Raises `Vanished` if an object no longer exists, `StoreError` if its content is not what was put.
+    Raises `Vanished` if an object no longer exists, and `StoreError` if its content is not what was uploaded.
     """
     lacking = [file for file in dict.fromkeys(files) if not is_here(root, file)]
     if not lacking:
@@ -47,9 +47,9 @@ def fetch(objects: Objects, root: Path, files: Iterable[FileRef]) -> None:
 
 
 def fetch_possible(objects: Objects, root: Path, files: Sequence[FileRef]) -> dict[FileRef, str]:
-    """Fetch files, and replace those that the mirror has; return those that cannot be fetched, with the reason.
+    """Fetch files and replace those in the mirror; return those that cannot be fetched, with the reason.
 
-    A file that cannot be fetched stays as it is.
+    A file that cannot be fetched does not change.
     """
     failed: dict[FileRef, str] = {}
 
@@ -65,7 +65,7 @@ def fetch_possible(objects: Objects, root: Path, files: Sequence[FileRef]) -> di
 
 
 def _forget_latest(root: Path, fetched: Sequence[FileRef]) -> None:
-    """Remove LanceDB's own record of its latest version, which is older than the fetched files."""
+    """Remove LanceDB's record of its latest version, which is older than the fetched files."""
     for folder in {(root / file.path).parent for file in fetched if "_versions" in file.path}:
         (folder / "latest_version_hint.json").unlink(missing_ok=True)
 
@@ -98,7 +98,7 @@ def send_again(objects: Objects, root: Path, files: Sequence[FileRef]) -> None:
 def faults(objects: Objects, files: Iterable[FileRef], read: bool) -> dict[FileRef, str]:
     """Return what is wrong with the objects of files; with `read`, every object is read and hashed.
 
-    An entity tag proves nothing here: an object store may keep it although the content below it has changed.
+    An entity tag proves nothing here, because an object store may keep it although the stored content has changed.
     """
     there, wanted = objects.sizes(), dict.fromkeys(files)
     found = {file: said for file in wanted if (said := _misfit(objects, file, there))}
@@ -140,7 +140,7 @@ def _each(files: list[FileRef], work: Callable[[FileRef], None], what: str) -> N
 
 
 class _Count:
-    """Logs the transferred bytes, now and then and at the end."""
+    """Logs the transferred bytes regularly and at the end."""
 
     def __init__(self, files: Sequence[FileRef], what: str) -> None:
         self._what = what
@@ -161,5 +161,5 @@ class _Count:
 
 
 def sized(count: int) -> str:
-    """Return a number of bytes as a person reads it."""
+    """Return a number of bytes in a readable form."""
     return f"{count / 1e6:,.1f} MB" if count >= 100_000 else f"{count / 1e3:,.1f} kB"
