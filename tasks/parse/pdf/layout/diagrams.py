@@ -1,10 +1,10 @@
 """PDF diagrams: boxes with a few words each that stand apart from one another, with lines between them."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
-from docmill.tasks.parse.pdf.layout.grid import Grid, grid_of, places_of_cells
+from docmill.tasks.parse.pdf.layout.grid import Grid, grid_of, leader, places_of_cells
 from docmill.tasks.parse.pdf.text.line import TextLine
 from docmill.tasks.parse.pdf.text.ruling_lines import PageRules, Rule
 
@@ -35,7 +35,7 @@ def is_diagram(level: list[Rule], upright: list[Rule], lines: Sequence[TextLine]
     if sum(letters[cell] for cell in boxes) < (1 - _OUTSIDE) * letters.total():
         return False
     pairs = [*_neighbours(grid)]
-    islands = {*_islands([(one, other) for one, other, _ in pairs if {one, other} <= boxes], boxes)}
+    islands = _islands([(one, other) for one, other, _ in pairs if {one, other} <= boxes], boxes)
     return len(islands) >= _LEAST_BOXES and _between(pairs, boxes, around) >= _JOINED * len(islands)
 
 
@@ -89,16 +89,9 @@ def _neighbours(grid: Grid) -> Iterator[tuple[int, int, bool]]:
             yield one, other, grid.below[row + 1][column]
 
 
-def _islands(pairs: Sequence[tuple[int, int]], boxes: Iterable[int]) -> Iterator[int]:
-    """Yield for each box the one that stands for all that touch one another."""
-    leaders: dict[int, int] = {}
-    for pair in pairs:
-        first, second = sorted(_leader(cell, leaders) for cell in pair)
-        leaders[second] = first
-    yield from (_leader(cell, leaders) for cell in boxes)
-
-
-def _leader(cell: int, leaders: dict[int, int]) -> int:
-    while leaders.get(cell, cell) != cell:
-        cell = leaders[cell]
-    return cell
+def _islands(pairs: Sequence[tuple[int, int]], boxes: set[int]) -> set[int]:
+    """Return one box for each group of boxes that touch one another."""
+    leaders = [*range(1 + max(boxes, default=0))]
+    for one, other in pairs:
+        leaders[leader(other, leaders)] = leader(one, leaders)
+    return {leader(box, leaders) for box in boxes}

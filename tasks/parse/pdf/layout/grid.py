@@ -295,25 +295,26 @@ def _owners(beside: Walls, below: Walls) -> list[list[int]]:
     Units without a rule between them belong to one cell, so they are joined with a union-find.
     """
     width, height = len(beside) - 1, len(below) - 1
-    parent = list(range(width * height))
-
-    def root(unit: int) -> int:
-        while parent[unit] != unit:
-            parent[unit] = unit = parent[parent[unit]]
-        return unit
-
+    leaders = [*range(width * height)]
     for row in range(height):
         for column in range(width):
             here = row * width + column
             if column + 1 < width and not beside[column + 1][row]:
-                parent[root(here + 1)] = root(here)
+                leaders[leader(here + 1, leaders)] = leader(here, leaders)
             if row + 1 < height and not below[row + 1][column]:
-                parent[root(here + width)] = root(here)
+                leaders[leader(here + width, leaders)] = leader(here, leaders)
     numbers: dict[int, int] = {}
     return [
-        [numbers.setdefault(root(row * width + column), len(numbers)) for column in range(width)]
+        [numbers.setdefault(leader(row * width + column, leaders), len(numbers)) for column in range(width)]
         for row in range(height)
     ]
+
+
+def leader(at: int, leaders: list[int]) -> int:
+    """Return the one that stands for the group of another; `leaders` leads from each to one that is nearer to it."""
+    while leaders[at] != at:
+        leaders[at] = at = leaders[leaders[at]]
+    return at
 
 
 def _walls(places: list[float], steps: list[float], rules: list[Rule]) -> Walls:

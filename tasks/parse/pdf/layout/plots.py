@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from docmill.tasks.parse.canvas import Box
 from docmill.tasks.parse.caption_labels import is_caption, names_table
 from docmill.tasks.parse.pdf.layout.diagrams import is_diagram, is_full_grid, may_be_diagram
+from docmill.tasks.parse.pdf.layout.grid import leader
 from docmill.tasks.parse.pdf.text.line import TextLine
 from docmill.tasks.parse.pdf.text.pdfium_calls import around_all
 from docmill.tasks.parse.pdf.text.ruling_lines import PageRules, Rule
@@ -216,20 +217,14 @@ def _grouped(boxes: Sequence[Box], width: float, height: float) -> list[list[int
         _join(sorted(spans), leaders)
     groups = defaultdict[int, list[int]](list)
     for at in range(len(boxes)):
-        groups[_leader(at, leaders)].append(at)
+        groups[leader(at, leaders)].append(at)
     return [*groups.values()]
 
 
 def _join(spans: Sequence[tuple[int, int, int]], leaders: list[int]) -> None:
     """Join the groups of the spans of a row that overlap, given from the left: from, to and the place of the box."""
-    leader, until = 0, -1
+    first, until = 0, -1
     for left, right, at in spans:
         if left <= until:
-            leaders[_leader(at, leaders)] = leader
-        leader, until = _leader(at, leaders), max(until, right)
-
-
-def _leader(at: int, leaders: list[int]) -> int:
-    while leaders[at] != at:
-        leaders[at] = at = leaders[leaders[at]]
-    return at
+            leaders[leader(at, leaders)] = first
+        first, until = leader(at, leaders), max(until, right)

@@ -196,8 +196,6 @@ def _is_row(cells: Row, end: float) -> bool:
 
 
 def _has_no_room(one: TextLine, other: TextLine, room: float) -> bool:
-    if other.box[1] <= one.box[1] or not any(map(str.isalpha, one.text + other.text)):
-        return False
     return one.right - one.left > _HALF * room and not had_room(one, other, room)
 
 
