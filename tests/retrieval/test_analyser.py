@@ -30,7 +30,11 @@ from tests.kit.drawing import examples
         ("Øresund Łódź Đà ğ œuvre", ["oresund", "lodz", "da", "g", "oeuvr"]),
         ("İstanbul IĞDIR ığdır igdir", ["istanbul", "igdir", "igdir", "igdir"]),
         ("كَتَبَ الطالبُ سـلام ـــ", ["كتب", "طالب", "سلام"]),
-        ("שָׁלוֹם שלום", ["שלום", "שלום"]),
+        ("שָׁלוֹם שלום", ["שלו", "לום", "שלו", "לום"]),
+        ("הבית אב", ["הבי", "בית", "אב"]),
+        ("ভাষা თბილისი", ["ভাষ", "াষা", "თბი", "ბილ", "ილი", "ლის", "ისი"]),
+        ("۱۹۴۵ ๑๒.๕ १९४७", ["1945", "12.5", "12", "5", "1947"]),
+        ("کتابی كتابي", ["كتاب", "كتاب"]),
         ("C++, C# and title#", ["c++", "c#", "titl"]),
         ("os.path.join(a)", ["os.path.join", "os", "path", "join"]),
         ("settings.toml. Next", ["settings.toml", "set", "toml", "next"]),
@@ -59,7 +63,8 @@ from tests.kit.drawing import examples
         ("don't the company's", ["compani"]),
         ("自然言語 水", ["自然", "然言", "言語", "自", "然", "言", "語", "水"]),
         ("ビタミンCのパン", ["ビタ", "タミ", "ミン", "ビタミン", "c", "のパ", "パン"]),
-        ("ภาษา 학교에서", ["ภา", "าษ", "ษา", "학교", "교에", "에서"]),
+        ("ภาษา 학교에서 ไป", ["ภาษ", "าษา", "학교", "교에", "에서", "ไป"]),
+        ("뱀은 학교를 물", ["뱀은", "뱀", "학교", "교를", "학", "물"]),
         ("Новый ёлка, русские", ["нов", "елк", "русск"]),
         ("हिन्दी العربية", ["हिन्द", "عرب"]),
         ("“quoted”—dash… ﬁne \uff21\uff22 co\u00adoperate", ["quot", "dash", "fine", "ab", "cooper"]),
@@ -100,6 +105,22 @@ def test_a_word_is_found_however_its_accents_are_typed() -> None:
         assert set(analyse(bare, language)) <= set(analyse(word, language)), word
 
 
+@pytest.mark.parametrize(
+    ("word", "form"),
+    [
+        ("בית", "הבית"),
+        ("משרד", "ולמשרדים"),
+        ("বাংলা", "বাংলায়"),
+        ("తెలుగు", "తెలుగులో"),
+        ("თბილისი", "თბილისის"),
+        ("ถนน", "ปิดถนน"),
+    ],
+)
+def test_a_word_without_a_stemmer_is_found_within_its_forms(word: str, form: str) -> None:
+    assert set(analyse(word)) <= set(analyse(form))
+    assert set(analyse(word)) <= set(analyse(form, "english+german"))
+
+
 def test_a_long_run_is_found_by_its_beginning() -> None:
     assert analyse("x" * 5000) == ["x" * LONGEST_TERM]
 
@@ -129,4 +150,4 @@ def test_a_piece_is_where_it_is_in_its_text(text: str) -> None:
 @given(st.text(st.characters(max_codepoint=126), max_size=24))
 def test_texts_in_ascii_have_the_same_tokens_by_either_pattern(text: str) -> None:
     whole = [one.groupdict() for one in analyser._compiled(analyser._TOKEN).finditer(text)]
-    assert [{"run": None, **one.groupdict()} for one in analyser._ascii_token().finditer(text)] == whole
+    assert [{"run": None, "sounds": None, **one.groupdict()} for one in analyser._ascii_token().finditer(text)] == whole

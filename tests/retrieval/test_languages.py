@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from docmill.storage.search.keywords.analysis.analyser import ANALYSER_VERSION, analyse
 from docmill.storage.search.keywords.analysis.language_detection import written_language
-from docmill.storage.search.keywords.analysis.language_tags import TAGS
+from docmill.storage.search.keywords.analysis.language_tags import TAGS, primary_tag
 from docmill.storage.search.keywords.analysis.languages import DETECTED, detect, with_languages
 from docmill.storage.search.keywords.keyword_search import KeywordIndex
 from docmill.storage.search.keywords.keyword_writer import rebuild, update
@@ -188,12 +188,24 @@ def test_a_document_that_states_no_language_has_that_of_its_words(language: str)
         ("Ο μύλος είναι δίπλα στο ποτάμι.", "el"),
         ("โรงสีอยู่ริมแม่น้ำ", "th"),
         ("चक्की नदी के किनारे है।", "hi"),
+        ("নদীর ধারে একটি কল আছে।", "bn"),
+        ("నది పక్కన మిల్లు ఉంది.", "te"),
+        ("ஆற்றின் அருகே ஆலை உள்ளது.", "ta"),
+        ("წისქვილი მდინარესთან დგას.", "ka"),
+        ("Ջրաղացը գետի մոտ է։", "hy"),
+        ("Cối xay nằm bên bờ sông.", "vi"),
+        ("Phở", "vi"),
+        ("The mill of Nguyễn, which stands by the river, was built by the people of the village.", "en"),
         ("12.5 | 13.0 | 14.2", ""),
         ("", ""),
     ],
 )
 def test_a_script_or_its_letters_tell_a_language(text: str, tag: str) -> None:
     assert written_language(text) == tag
+
+
+def test_the_code_of_a_country_is_read_as_its_language() -> None:
+    assert [primary_tag(tag) for tag in ("jp", "KR", "cz-CZ", "ja", "de-AT")] == ["ja", "ko", "cs", "ja", "de"]
 
 
 def test_names_of_another_script_and_quotations_do_not_change_the_language() -> None:

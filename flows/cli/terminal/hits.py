@@ -33,6 +33,7 @@ WIDTH = 240
 _WORD = re.compile(r"\d+(?:[.,]\d+)+|\w+(?:\+\+|#)?")  # the analyser's pieces that it may leave whole
 _JOINED = re.compile(rf"[\w{SOFT_HYPHEN}]+(?:[-.{''.join(PAIR_SIGNS.values())}][\w{SOFT_HYPHEN}]+)+")
 _IN_WORDS = "LMN"  # letters, marks and numbers, by Unicode category
+_RUNS = (2, 3)  # letters in the runs that the analyser makes of words in some scripts
 _NOT_SPACE = re.compile(r"\S+")
 
 Span = tuple[int, int]
@@ -73,22 +74,23 @@ def _trimmed(piece: str) -> Span:
 
 
 def _matched(word: re.Match[str], wanted: frozenset[str], language: str) -> list[Span]:
-    """Return the matching spans of a word: the whole word, or in a script without spaces pairs or single letters."""
+    """Return the matching spans of a word: the whole word, or in scripts of runs its runs or single letters."""
     text, terms = word.group(), analyse(word.group(), language)
-    pairs = [text[at : at + 2] for at in range(len(text) - 1)]
-    if len(pairs) < 2 or terms[: len(pairs)] != pairs:
-        return [word.span()] if wanted.intersection(terms) else []
-    alone = [(at, at + 1) for at, letter in enumerate(text, start=word.start()) if letter in wanted]
-    return list(_runs([pair in wanted for pair in pairs], word.start())) or alone
+    for size in _RUNS:
+        runs = [text[at : at + size] for at in range(len(text) - size + 1)]
+        if len(runs) > 1 and terms[: len(runs)] == runs:
+            alone = [(at, at + 1) for at, letter in enumerate(text, start=word.start()) if letter in wanted]
+            return list(_joined_runs([run in wanted for run in runs], word.start(), size)) or alone
+    return [word.span()] if wanted.intersection(terms) else []
 
 
-def _runs(lit: list[bool], start: int) -> Iterator[Span]:
-    """Yield the spans of consecutive matching pairs of letters; the first pair begins at `start`."""
-    at = start
-    for match, run in groupby(lit):
-        length = len(list(run))
+def _joined_runs(lit: list[bool], start: int, size: int) -> Iterator[Span]:
+    """Yield the spans of consecutive matching runs of `size` letters; the first run begins at `start`."""
+    at, last = start, start
+    for match, several in groupby(lit):
+        length = len(list(several))
         if match:
-            yield at, at + length + 1
+            yield max(at, last), (last := at + length + size - 1)
         at += length
 
 

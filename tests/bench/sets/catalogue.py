@@ -37,6 +37,11 @@ _EXCERPTS = _within(read_excerpts, "chunking_evaluation")
 _FAQ = _within(lambda path: read_faq(path, ROWS), "bank_faqs/BankFAQs.csv")
 _ANSWERED = ("xquad-en", "xquad-de", "xquad-es", "xquad-zh", "jaquad", "covid-papers")
 """Sets whose questions are answered at given places of a document."""
+_LANGUAGES = (
+    *("korquad", "arcd", "heq", "parashoot", "tquad", "persianqa", "uquad", "vi-news", "poquad", "iapp-thai"),
+    *(f"tydi-{tag}" for tag in ("ar", "bn", "fi", "id", "ko", "ru", "sw", "te")),
+)
+"""The same in further languages; `squad.py` makes them of the files of their authors."""
 _PARTS = {"embedding": {"parts": 100}}
 _PASSAGES = tuple(f"k=8,passages={tokens}" for tokens in (300, 500, 750, 1000))
 
@@ -51,7 +56,7 @@ SETS = (
     JudgedSet("filings", lambda _: make_filings(), hit_at(5, 1, 10, share=_HALF), 10),
     JudgedSet("untitled", _within(read_untitled, "scifact"), excerpts_held(5), 5, ways=_PASSAGES),
     JudgedSet("code", lambda given: read_code(given.packages), hit_at(5, 10, 20), 20),
-    *(JudgedSet(name, _within(read_answers, name), hit_at(1, 5, 10), 10) for name in _ANSWERED),
+    *(JudgedSet(name, _within(read_answers, name), hit_at(1, 5, 10), 10) for name in (*_ANSWERED, *_LANGUAGES)),
     JudgedSet("tatqa", _within(read_answers, "tatqa"), documents_ranked, 40),
     JudgedSet("links", lambda given: read_links(given.pages) if given.pages else None, pages_led_to(5), 20),
 )

@@ -123,6 +123,8 @@ def test_a_table_takes_from_its_widest_columns_and_leaves_numbers_whole() -> Non
 
 def test_words_light_up_as_the_index_finds_them() -> None:
     assert LIT.format("Häusern") in snippet("Haus", "in den Häusern", mark=True, language="german")
+    assert f"ה{LIT.format('בית')}" in snippet("בית", "הבית הגדול", mark=True)
+    assert f"ปิด{LIT.format('ถนน')}" in snippet("ถนน", "ปิดถนน", mark=True)
     assert LIT.format("C#") in snippet("c#", "C and C# code", mark=True)
     assert LIT.format("C") not in snippet("c#", "C and C# code", mark=True)
     assert LIT.format("3.8.8") in snippet("3.8.8", "since 3.8.8", mark=True)

@@ -92,6 +92,8 @@ def test_a_hit_says_what_put_it_before_the_next_and_which_words_were_ignored(pag
         ("森の図", "図", ["図"]),
         ("ปิดถนน", "ถนน", ["ถนน"]),
         ("나무들이 도로가", "도로", ["도로"]),
+        ("הבית הגדול", "בית", ["בית"]),
+        ("کتابها", "كتابها", ["کتابها"]),
     ],
 )
 def test_words_are_lit_however_they_are_written(page: Any, served: str, text: str, asked: str, lit: list[str]) -> None:

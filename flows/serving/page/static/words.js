@@ -5,7 +5,7 @@
 const WORD = /(?<![\p{L}\p{N}])(?:(?:\p{L}\.)+\p{L}|(?:\p{Lu}\p{Ll}?\.)+\p{Lu}\p{Ll}?)(?![\p{L}\p{N}])|(?<![\p{L}\p{N}])[A-Za-z]{1,3}[&/][A-Za-z]{1,3}(?![\p{L}\p{N}&/])|\p{L}+[-\u00ad]\n\p{Ll}+|[\p{L}\p{N}][\p{L}\p{N}\p{M}'’_\u00ad-]*/gu;
 // What the index removes from words: accents, the vowel marks of Hebrew and Arabic, and strokes (storage/search/keywords/analysis/folding.py).
 const LEFT_OUT = /(?<!и)\u0306|[\u0300-\u0305\u0307-\u036f\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\u0610-\u061a\u0640\u064b-\u0652\u0656-\u065f\u0670\u06d6-\u06dc\u06df-\u06e4\u06e7\u06e8\u06ea-\u06ed]/g;
-const LETTERS = { ß: "ss", æ: "ae", œ: "oe", ø: "o", ł: "l", đ: "d", ð: "d", þ: "th", ħ: "h", ŧ: "t", ı: "i" };
+const LETTERS = { ی: "ي", ى: "ي", ے: "ي", ک: "ك", ہ: "ه", ھ: "ه", ß: "ss", æ: "ae", œ: "oe", ø: "o", ł: "l", đ: "d", ð: "d", þ: "th", ħ: "h", ŧ: "t", ı: "i" };
 const JOINTS = /[.\-\u00ad\n]/g; // U.S.A. is "usa" in the index, and e-mail is also "email"
 const ACRONYM = 3; // letters of an acronym that in lower case is a common word: IT, WHO
 const SHORTEST_STEM = 4;
@@ -13,15 +13,18 @@ const SHORTEST_STEM = 4;
 // letters and differ in at most three more. Shorter words must be equal.
 const LONGEST_END = 3;
 
-// Scripts without spaces between words: the index has each pair of letters, and for Chinese and Japanese each letter.
-const UNSPACED = /[\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}\p{sc=Hangul}\p{sc=Thai}]/u;
+// Scripts whose words the index has as runs of two or three letters, and for Chinese and Japanese as single letters, too.
+const IN_RUNS = new RegExp(`[${[
+  "Han Hiragana Katakana Hangul Thai Lao Khmer Myanmar Armenian Hebrew Bengali Gurmukhi Gujarati Oriya Telugu Kannada",
+  "Malayalam Sinhala Tibetan Georgian Ethiopic",
+].join(" ").split(" ").map((script) => `\\p{sc=${script}}`).join("")}]`, "u");
 const ARTICLES = /^[وفبكل]{0,2}(?:ال|لل)(?=..)/; // prefixes of Arabic words that the index removes: "and", "in", "the"
 
 /** Return pieces { text, lit } of a text in order, where `lit` marks words that match one of the terms. */
 export function lit(text, terms) {
   const wanted = terms.map((term) => ({ folded: folded(term), capitals: isAcronym(term) })).filter((term) => term.folded);
   if (!wanted.length) return [{ text, lit: false }];
-  const words = [...text.matchAll(WORD)].flatMap(({ 0: word, index }) => (UNSPACED.test(word) ? runs(word, index, wanted)
+  const words = [...text.matchAll(WORD)].flatMap(({ 0: word, index }) => (IN_RUNS.test(word) ? runs(word, index, wanted)
     : [{ word, index, term: wanted.find((term) => found(word, term)) }])).filter(({ term }) => term);
   const acronyms = new Set(words.filter(({ word, term }) => term.capitals && isAcronym(word)).map(({ term }) => term));
   const pieces = [];
@@ -41,7 +44,7 @@ const short = (word) => word.length > 1 && word.length <= ACRONYM && word === wo
 
 /** Return a word in lower case without accents, strokes and vowel marks. */
 export const folded = (word) =>
-  word.toLowerCase().normalize("NFD").replace(LEFT_OUT, "").normalize("NFC").replace(/[ßæœøłđðþħŧı]/g, (letter) => LETTERS[letter]);
+  word.toLowerCase().normalize("NFD").replace(LEFT_OUT, "").normalize("NFC").replace(/[یىےکہھßæœøłđðþħŧı]/g, (letter) => LETTERS[letter]);
 
 /** Return the runs of letters in a word whose pairs, or single letters, a search matched. */
 function runs(word, index, wanted) {
@@ -62,7 +65,7 @@ const found = (word, term) => [folded(word), folded(word).replace(JOINTS, ""), .
 /** Return an Arabic word with and without its article, with letters normalized as in the index. */
 function bare(word) {
   if (!/^\p{sc=Arabic}/u.test(word)) return [];
-  const plain = folded(word).normalize("NFD").replace(/[\u0653-\u0655]/g, "").replaceAll("ى", "ي").replaceAll("ة", "ه");
+  const plain = folded(word).normalize("NFD").replace(/[\u0653-\u0655]/g, "").replaceAll("ة", "ه");
   return [plain, plain.replace(ARTICLES, "")];
 }
 

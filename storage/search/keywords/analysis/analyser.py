@@ -12,8 +12,11 @@ dropped.
 - Numbers with units yield the whole, the number and the unit (5kg → 5kg, 5, kg; 12% → 12%, 12).
 - Acronyms of two or three capitals are not stop words (WHO, IT). Dots in them are removed (U.S.A. → usa, Ph.D. → phd,
   ph, d); with `&` or `/` they yield the whole and the parts (AT&T → at&t, at).
-- Scripts written without spaces (Han, Kana, Hangul, Thai, Lao, Khmer, Myanmar) yield bigrams, Han its characters, too,
-  and Katakana its words (ビタミンCの量 → ビタ, タミ, ミン, ビタミン, c, の量, 量).
+- Han, Kana and Hangul yield pairs of letters, Han its characters, too, Katakana its words, and a short Korean word its
+  first syllable (ビタミンCの量 → ビタ, タミ, ミン, ビタミン, c, の量, 量). Other scripts without spaces or
+  without a stemmer, such as Thai, Hebrew and Bengali, yield runs of three letters (הבית → הבי, בית), so that a word is
+  found whatever is written before and after it.
+- Digits of all scripts are read as 0 to 9.
 - C++, C# and the like stay whole; only the first 64 characters of a longer run count.
 
 Every change to the terms of any text raises ANALYSER_VERSION; postings of another version are rebuilt.
@@ -27,12 +30,12 @@ from functools import cache
 from typing import Any
 
 from docmill.storage.errors import ConfigError
-from docmill.storage.search.keywords.analysis.folding import fold
+from docmill.storage.search.keywords.analysis.folding import fold, with_plain_digits
 from docmill.storage.search.keywords.analysis.languages import detect, given_in, languages_in
 from docmill.storage.search.keywords.analysis.separation import PAIR_SIGNS, SOFT_HYPHEN, separate
 from docmill.storage.search.keywords.analysis.stopwords import stop_words
 
-ANALYSER_VERSION = 4  # raised when the terms of a text change: postings of another version are rebuilt
+ANALYSER_VERSION = 5  # raised when the terms of a text change: postings of another version are rebuilt
 LONGEST_TERM = 64
 """Characters of a term; longer runs are hashes and encoded data, which nobody searches for as a whole."""
 
@@ -41,11 +44,14 @@ _LONGEST_CACHED = 32  # characters; longer pieces rarely repeat
 _CACHE_SIZE = 1 << 17
 """Pieces whose terms are cached. A full cache is emptied, so a smaller one forgets the common words more often."""
 
-_UNSPACED = r"\p{Han}\p{Hiragana}\p{Katakana}\p{Hangul}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}ー"
+_SYLLABLES = r"\p{Han}\p{Hiragana}\p{Katakana}\p{Hangul}ー"  # a letter is a syllable or a word
+_SOUNDS = r"\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}"
+_UNSPACED = _SYLLABLES + _SOUNDS
 _JOINERS = f"{SOFT_HYPHEN}\u200c\u200d\u2060\ufeff\ufe0e\ufe0f\u20e3"  # zero width, emoji style
 _LETTERS = rf"[[\w\p{{M}}{_JOINERS}] -- [{_UNSPACED}]]+"
 _TOKEN = rf"""
-    (?P<run> [{_UNSPACED}]+ )
+    (?P<run> [{_SYLLABLES}]+ )
+  | (?P<sounds> [{_SOUNDS}]+ )
   | (?P<pair> [A-Za-z]+ [{"".join(PAIR_SIGNS.values())}] [A-Za-z]+ )
   | (?P<joined> {_LETTERS} (?: [.-] {_LETTERS} )+ %? | \d+ % )
   | v? (?P<number> \d+ (?: [.,] \d+ )+ ) (?! \w )
@@ -58,9 +64,10 @@ _ASCII_TOKEN = rf"""
   | (?P<word> \w+ (?: \+\+ | \# )? )
 """
 """As `_TOKEN`, for texts in ASCII, in the syntax of `re`, which is loaded anyway."""
-_INNER_WORDS = r"[\p{Katakana}ー]{3,} | \p{Han}"
-"""What a run of letters without spaces yields besides its bigrams. A Han character has a meaning, and Katakana writes
-whole words; a single character of the other scripts is only a sound. A word of two characters is a bigram already."""
+_INNER_WORDS = r"[\p{Katakana}ー]{3,} | \p{Han} | ^\p{Hangul}(?=\p{Hangul}{1,2}$)"
+"""What a run of letters without spaces yields besides its pairs. A Han character has a meaning, Katakana writes whole
+words, and a Korean word of one syllable is followed by a particle of one or two; a single character of the other
+scripts is only a sound. A word of two characters is a pair already."""
 _DOTTED_NUMBER = re.compile(r"v?(\d+(?:\.\d+)+)([^\W\d_]{1,4})?")
 _MEASURE = re.compile(r"(\d+)([^\W\d_]{1,4})")
 """A number with its unit. The longest common units have four letters; longer ones are words that begin with a digit."""
@@ -90,6 +97,24 @@ _BLOCKS = {
     "tamil": (0xB80 >> _BLOCK,),
 }
 """The stemmers of scripts other than Latin, by Unicode blocks of their letters; used in texts of every language."""
+_RUN = 3
+"""Letters in each run of a word without a stemmer. A whole word does not match its other forms: with runs, hit@1 of
+keywords rises by 21 points in Telugu, 11 in Bengali, 3 to 4 in Hebrew; in Thai by 3 against pairs, which say too
+little. With four, Bengali loses 4 points, and a Hebrew word of three letters is not found behind its article."""
+_CUT_BLOCKS = frozenset(
+    block
+    for first, last in (
+        (0x530, 0x5FF),  # Armenian, Hebrew
+        (0x700, 0x7FF),  # Syriac, Thaana, N'Ko
+        (0x980, 0xB7F),  # Bengali, Gurmukhi, Gujarati, Oriya
+        (0xC00, 0xDFF),  # Telugu, Kannada, Malayalam, Sinhala
+        (0xF00, 0xFFF),  # Tibetan
+        (0x10A0, 0x10FF),  # Georgian
+        (0x1200, 0x13FF),  # Ethiopic, Cherokee
+    )
+    for block in range(first >> _BLOCK, (last >> _BLOCK) + 1)
+)
+"""The Unicode blocks of scripts that have spaces but no stemmer."""
 _OTHER_SCRIPTS = frozenset({*_BLOCKS, "armenian", "nepali", "persian", "serbian", "yiddish"})
 _REMOVE_JOINERS = dict.fromkeys(map(ord, _JOINERS))
 
@@ -155,7 +180,7 @@ class Analyser(dict[str, tuple[str, ...]]):
     def __init__(self, language: str) -> None:
         super().__init__()
         self._stem = _stemmer(language)
-        self._by_letter = _stemmers_by_letter(language)
+        self._by_letter = _readers_by_letter(language)
         self._stop = stop_words([language, *_BLOCKS] if self._by_letter else [language])
 
     def __missing__(self, piece: str) -> tuple[str, ...]:
@@ -174,12 +199,14 @@ class Analyser(dict[str, tuple[str, ...]]):
             return () if small in self._stop else (self._stem(small),)
         if not word.strip("+#%"):
             return ()
-        return tuple(self._terms(unicodedata.normalize("NFKC", piece)))
+        return tuple(self._terms(with_plain_digits(unicodedata.normalize("NFKC", piece))))
 
     def _terms(self, text: str) -> Iterator[str]:
         for match in (_ascii_token() if text.isascii() else _compiled(_TOKEN)).finditer(text):
             if match.lastgroup == "run":
                 yield from self._run_terms(match["run"])
+            elif match.lastgroup == "sounds":
+                yield from runs_of(match["sounds"])
             elif match["pair"]:
                 yield from self._pair_terms(match["pair"])
             elif match["joined"]:
@@ -190,7 +217,7 @@ class Analyser(dict[str, tuple[str, ...]]):
                 yield from self._word_terms(match["word"].translate(_REMOVE_JOINERS).strip("_"))
 
     def _run_terms(self, run: str) -> Iterator[str]:
-        """Yield the terms of letters that are written without spaces."""
+        """Yield the terms of letters that are syllables or words, written without spaces."""
         if len(run) == 1:
             yield run
             return
@@ -249,8 +276,8 @@ class Analyser(dict[str, tuple[str, ...]]):
         folded = word.casefold() if word.isascii() else fold(word)
         if not any(map(str.isalnum, folded)) or (folded in self._stop and not _is_acronym(word, folded)):
             return
-        stem = self._by_letter.get(ord(folded[0]) >> _BLOCK) if not folded.isascii() else None
-        yield (stem or self._stem)(folded)
+        read = None if folded.isascii() else self._by_letter.get(ord(folded[0]) >> _BLOCK)
+        yield from read(folded) if read else (self._stem(folded),)
 
 
 class AnalyserOfSeveral(dict[str, tuple[str, ...]]):
@@ -297,11 +324,23 @@ def _stemmer(language: str) -> Any:
     return Stemmer.Stemmer(language, 0).stemWord
 
 
-def _stemmers_by_letter(language: str) -> dict[int, Callable[[str], str]]:
-    """Return the stemmers for words in scripts other than that of a language, by the block of their letters."""
+def _readers_by_letter(language: str) -> dict[int, Callable[[str], Iterator[str]]]:
+    """Return the readers of words in scripts other than that of a language, by the block of their letters."""
     if language == "none" or language in _OTHER_SCRIPTS:
         return {}
-    return {block: _stemmer(name) for name, blocks in _BLOCKS.items() for block in blocks}
+    stemmed = {block: _stem_alone(name) for name, blocks in _BLOCKS.items() for block in blocks}
+    return stemmed | dict.fromkeys(_CUT_BLOCKS, runs_of)
+
+
+def _stem_alone(language: str) -> Callable[[str], Iterator[str]]:
+    stem = _stemmer(language)
+    return lambda word: iter((stem(word),))
+
+
+def runs_of(word: str) -> Iterator[str]:
+    """Yield each run of three letters of a word, or a shorter word itself."""
+    for start in range(max(1, len(word) - _RUN + 1)):
+        yield word[start : start + _RUN]
 
 
 def _whole(text: str) -> Iterator[str]:

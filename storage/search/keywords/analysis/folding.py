@@ -14,10 +14,29 @@ letters."""
 _HEBREW_POINTS = "\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7"
 _LEFT_OUT = re.compile(f"{_BREVE}|[{_ACCENTS}{_ARABIC_VOWELS}{_HEBREW_POINTS}]")
 _LETTERS = str.maketrans(
-    {"ß": "ss", "æ": "ae", "œ": "oe", "ø": "o", "ł": "l", "đ": "d", "ð": "d", "þ": "th", "ħ": "h", "ŧ": "t", "ı": "i"}
+    {"ی": "ي", "ى": "ي", "ے": "ي", "ک": "ك", "ہ": "ه", "ھ": "ه"}
+    | {"ß": "ss", "æ": "ae", "œ": "oe", "ø": "o", "ł": "l", "đ": "d", "ð": "d", "þ": "th", "ħ": "h", "ŧ": "t", "ı": "i"}
 )
-"""Latin letters that Unicode does not decompose, with how people type them on other keyboards. The dotless i is among
-them because both i have the capital I."""
+"""Letters of Persian and Urdu as on Arabic keyboards and in the Arabic stemmer, and Latin letters that Unicode does not
+decompose, with how people type them on other keyboards. The dotless i is among them because both i have the capital
+I."""
+
+
+class _Digits(dict[int, str]):
+    """The digit from 0 to 9 of each digit of another script, for `str.translate`."""
+
+    def __missing__(self, code: int) -> str:
+        value = unicodedata.decimal(chr(code), None)
+        self[code] = found = chr(code) if value is None else str(value)
+        return found
+
+
+_DIGITS = _Digits()
+
+
+def with_plain_digits(text: str) -> str:
+    """Return a text with the digits of all scripts as 0 to 9."""
+    return text if text.isascii() else text.translate(_DIGITS)
 
 
 def fold(word: str) -> str:

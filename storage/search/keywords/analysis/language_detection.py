@@ -23,7 +23,22 @@ _SCRIPTS = (
     ("he", "\u05d0-\u05ea"),
     ("th", "\u0e01-\u0e4f"),
     ("hi", "\u0900-\u097f"),
-    ("latin", "A-Za-z\u00c0-\u024f"),
+    ("bn", "\u0980-\u09ff"),
+    ("pa", "\u0a00-\u0a7f"),
+    ("gu", "\u0a80-\u0aff"),
+    ("or", "\u0b00-\u0b7f"),
+    ("ta", "\u0b80-\u0bff"),
+    ("te", "\u0c00-\u0c7f"),
+    ("kn", "\u0c80-\u0cff"),
+    ("ml", "\u0d00-\u0d7f"),
+    ("si", "\u0d80-\u0dff"),
+    ("lo", "\u0e80-\u0eff"),
+    ("my", "\u1000-\u109f"),
+    ("ka", "\u10a0-\u10ff"),
+    ("am", "\u1200-\u137f"),
+    ("km", "\u1780-\u17ff"),
+    ("hy", "\u0530-\u058f"),
+    ("latin", "A-Za-z\u00c0-\u024f\u1e00-\u1eff"),
 )
 _KANA = 0.2
 """The share of kana from which a text with Chinese characters counts as Japanese: Japanese texts have a third or more,
@@ -40,6 +55,10 @@ _OF_THE_SCRIPT = {
     ),
 }
 """Letters that only one language of a script has; the first language whose letters occur wins."""
+_VIETNAMESE = re.compile("[\u01a0\u01a1\u01af\u01b0\u1ea0-\u1ef9]")
+_VIETNAMESE_SHARE = 0.03
+"""The share of these letters from which a text in Latin script counts as Vietnamese: Vietnamese texts have a tenth, and
+texts that only name people or places have fewer. Without their marks, its syllables look like French words."""
 
 
 @lru_cache(maxsize=_TEXTS)
@@ -63,6 +82,8 @@ def _letters() -> dict[str, re.Pattern[str]]:
 def _of_script(script: str, read: str) -> str:
     """Return the language of a text in one script; a script of a single language is named by the language's tag."""
     if script == "latin":
-        return TAGS.get(detect(read), "")
+        letters = sum(map(len, _letters()[script].findall(read)))
+        vietnamese = len(_VIETNAMESE.findall(read)) > _VIETNAMESE_SHARE * letters
+        return "vi" if vietnamese else TAGS.get(detect(read), "")
     own = _OF_THE_SCRIPT.get(script, ((script, read),))
     return next((tag for tag, letters in own if any(letter in read for letter in letters)), "")

@@ -21,7 +21,10 @@ TAGS = {
     "indonesian": "id",
 }
 """The tags of the languages in Latin script that are detected."""
-_BY_SCRIPT = ("ar", "el", "fa", "he", "hi", "ja", "ko", "ru", "ta", "th", "uk", "ur", "zh")
+_BY_SCRIPT = (
+    *("am", "ar", "bn", "el", "fa", "gu", "he", "hi", "hy", "ja", "ka", "km", "kn", "ko", "lo", "ml", "my", "or", "pa"),
+    *("ru", "si", "ta", "te", "th", "uk", "ur", "vi", "zh"),
+)
 """Languages whose words are recognised by their script, in texts of every language."""
 READ_AS = {tag: language for language, tag in TAGS.items()} | dict.fromkeys(_BY_SCRIPT, "")
 """The languages that may be given for a query, by tag, with the language in which its words are read; "" is the default
@@ -29,6 +32,11 @@ language of the index."""
 READ_AS |= dict.fromkeys(("nb", "nn"), "norwegian")
 
 
+_MEANT = {"cn": "zh", "cz": "cs", "dk": "da", "gr": "el", "iw": "he", "jp": "ja", "kr": "ko", "se": "sv", "ua": "uk"}
+"""Languages by the codes of countries that people type instead; no code is the tag of a language listed here."""
+
+
 def primary_tag(tag: str) -> str:
-    """Return only the language of a tag: `de` of `de-AT`."""
-    return tag.partition("-")[0].lower()
+    """Return only the language of a tag: `de` of `de-AT`, `ja` of `jp`, the code of the country."""
+    primary = tag.partition("-")[0].lower()
+    return _MEANT.get(primary, primary)
