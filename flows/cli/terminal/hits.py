@@ -79,9 +79,13 @@ def _matched(word: re.Match[str], wanted: frozenset[str], language: str) -> list
     for size in _RUNS:
         runs = [text[at : at + size] for at in range(len(text) - size + 1)]
         if len(runs) > 1 and terms[: len(runs)] == runs:
-            alone = [(at, at + 1) for at, letter in enumerate(text, start=word.start()) if letter in wanted]
-            return list(_joined_runs([run in wanted for run in runs], word.start(), size)) or alone
+            return list(_joined_runs([run in wanted for run in runs], word.start(), size)) or _alone(word, wanted)
     return [word.span()] if wanted.intersection(terms) else []
+
+
+def _alone(word: re.Match[str], wanted: frozenset[str]) -> list[Span]:
+    """Return the spans of the single letters of a word that match."""
+    return [(at, at + 1) for at, letter in enumerate(word.group(), start=word.start()) if letter in wanted]
 
 
 def _joined_runs(lit: list[bool], start: int, size: int) -> Iterator[Span]:

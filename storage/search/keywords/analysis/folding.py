@@ -20,23 +20,12 @@ _LETTERS = str.maketrans(
 """Letters of Persian and Urdu as on Arabic keyboards and in the Arabic stemmer, and Latin letters that Unicode does not
 decompose, with how people type them on other keyboards. The dotless i is among them because both i have the capital
 I."""
-
-
-class _Digits(dict[int, str]):
-    """The digit from 0 to 9 of each digit of another script, for `str.translate`."""
-
-    def __missing__(self, code: int) -> str:
-        value = unicodedata.decimal(chr(code), None)
-        self[code] = found = chr(code) if value is None else str(value)
-        return found
-
-
-_DIGITS = _Digits()
+_DIGIT = re.compile(r"[^\D0-9]")  # of another script
 
 
 def with_plain_digits(text: str) -> str:
     """Return a text with the digits of all scripts as 0 to 9."""
-    return text if text.isascii() else text.translate(_DIGITS)
+    return _DIGIT.sub(lambda digit: str(unicodedata.decimal(digit[0])), text)
 
 
 def fold(word: str) -> str:
