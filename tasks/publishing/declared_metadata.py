@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from math import isfinite
 from typing import Any, NamedTuple
 
-from docmill.storage.stated_metadata import PROBLEMS, Record, record_of, record_text
+from docmill.storage.stated_metadata import ACCESS, PROBLEMS, Record, record_of, record_text
 from docmill.storage.timestamps import instant
 from docmill.tasks.parse.metadata import as_date
 
@@ -31,8 +31,8 @@ def declared_of(keys: Mapping[str, str], metadata: str, described: str) -> Decla
     A value that does not fit its type is left out, with a warning.
     """
     beside = record_of(described)
-    warnings = list(beside.get(PROBLEMS, ()))
-    own = json.loads(metadata or "{}") if keys else {}
+    own = json.loads(metadata or "{}") if keys or ACCESS in metadata else {}
+    warnings = [*beside.get(PROBLEMS, ()), *_ignored(keys, beside, own)]
     values: dict[str, Any] = {}
     for key, kind in keys.items():
         found = _found(key, beside, own)
@@ -42,6 +42,17 @@ def declared_of(keys: Mapping[str, str], metadata: str, described: str) -> Decla
         elif found is not None:
             warnings.append(f"metadata.{key}: {json.dumps(found, ensure_ascii=False)[:_SHOWN]} is no {_SPELLED[kind]}")
     return Declared(record_text(values), tuple(warnings))
+
+
+def _ignored(keys: Mapping[str, str], beside: Record, own: Mapping[str, Any]) -> list[str]:
+    """Return the warning of a front matter that names who may see its document: its writer does not decide that."""
+    front = own.get("front_matter")
+    if ACCESS in keys or not isinstance(front, Mapping) or ACCESS not in front:
+        return []
+    stated = front[ACCESS] if isinstance(front[ACCESS], list) else [front[ACCESS]]
+    if stated == beside.get(ACCESS):
+        return []
+    return [f"{ACCESS} in the front matter does not count; write it into a sidecar or a _metadata.toml"]
 
 
 def _found(key: str, beside: Record, own: Mapping[str, Any]) -> Any:

@@ -49,6 +49,15 @@ def test_the_nearest_word_counts_and_archives_hand_it_down(make_bench: MakeBench
     }
 
 
+def test_access_in_the_front_matter_does_not_count_and_is_told(make_bench: MakeBench) -> None:
+    text = "---\naccess: [sales]\n---\n# Mill\n\nThe mill grinds wheat.\n"
+    bench = make_bench({"told.md": text, "beside.md": text, "beside.md.meta.toml": 'access = ["sales"]\n'})
+    with bench.store as store:
+        found = {row.uri: (row.access, row.metadata_warnings) for row in store.documents()}
+    warning = "access in the front matter does not count; write it into a sidecar or a _metadata.toml"
+    assert found == {"told.md": (("all",), (warning,)), "beside.md": (("sales",), ())}
+
+
 def test_a_file_that_cannot_be_read_hides_what_it_describes(make_bench: MakeBench) -> None:
     for wrong in ("access = [", "access = 3", 'access = ["sales", 3]'):
         bench = make_bench({**FILES, "team/_metadata.toml": wrong})
