@@ -132,7 +132,7 @@ def _is_mono(rows: Sequence[Sequence[Item]]) -> bool:
 
 def _tries(rows: list[list[Item]], start: int, end: int) -> Iterator[tuple[int, int]]:
     """Yield where a table may begin and end: its run's first rows may stand above it, its last rows below."""
-    ends = [place for place in range(end - 1, start, -1) if len(rows[place]) == 1 < len(rows[place - 1])]
+    ends = [place for place in range(end - 1, start, -1) if 2 * len(rows[place]) <= len(rows[place - 1])]
     for last in [end, *ends[: _TRIES - 1]]:
         for first in range(start, min(last, start + _TRIES)):
             yield first, last

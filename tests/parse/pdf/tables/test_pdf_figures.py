@@ -143,3 +143,16 @@ def test_names_in_the_middle_of_wide_columns_are_those_of_figures_at_their_right
             pdf.text(x - text_width(figure, 10), 676 - 18 * at, figure)
     (cells,) = cells_of(read(pdf))
     assert cells[:2] == [["", *HEADER[1:]], [*ROWS[0]]]
+
+
+def test_rows_of_half_the_cells_that_stand_in_no_column_end_a_table() -> None:
+    pdf = page()
+    names = ("Sluice gates", "Lanterns of the old weir", "Rope", "Oars")
+    rows = [(name, "north", wood, "kept") for name, wood in zip(names, ("oak", "ash", "elm", "yew"), strict=True)]
+    for at, row in enumerate(rows):
+        for x, cell in zip((60, 240, 360, 460), row, strict=True):
+            pdf.text(x, 700 - 18 * at, cell)
+    for at, (x, name) in enumerate(((300, "Some of it"), (350, "Ax"), (330, "To be seen by all"))):
+        pdf.text(x, 628 - 18 * at, name)
+        pdf.text(460, 628 - 18 * at, "lost")
+    assert cells_of(read(pdf)) == [[[*row] for row in rows]]
