@@ -84,7 +84,7 @@ def test_feedback_and_passages_read_the_query_in_its_language(bench: Workbench) 
 
 def test_an_unknown_language_is_refused_with_those_that_are_known(bench: Workbench) -> None:
     for wrong in ("klingon", "xx-YY", None, 3):
-        with pytest.raises(QueryError, match=r"^language must be one of ar, ca, cs, da, de, .*, zh, got '"):
+        with pytest.raises(QueryError, match=r"^language must be one of am, ar, bn, ca, cs, da, de, .*, zh, got '"):
             bench.store.search("mill", language=wrong)  # type: ignore[arg-type]
 
 
@@ -108,7 +108,7 @@ def test_the_command_line_takes_a_language(bench: Workbench) -> None:
     assert run("--json").exit_code == 1
     assert first(json.loads(run("--json", "--language", "en").stdout)) == "fever.md"
     assert first(json.loads(run("--json", "--set", "search.language=en").stdout)) == "fever.md"
-    assert "one of ar, ca" in run("--language", "klingon").output
+    assert "one of am, ar, bn, ca" in run("--language", "klingon").output
 
 
 def test_http_takes_a_language_and_keeps_answers_apart_by_it(bench: Workbench) -> None:
@@ -121,7 +121,7 @@ def test_http_takes_a_language_and_keeps_answers_apart_by_it(bench: Workbench) -
             assert ("fever.md" in {hit["uri"] for hit in hits}) == found
         answer = client.post("/search", json={"query": "mill", "language": "klingon"})
         assert answer.status_code == 400
-        assert "one of ar, ca" in answer.json()["error"]["message"]
+        assert "one of am, ar, bn, ca" in answer.json()["error"]["message"]
 
 
 def test_mcp_takes_a_language(bench: Workbench) -> None:
@@ -139,5 +139,5 @@ def test_mcp_takes_a_language(bench: Workbench) -> None:
 
 def test_adapters_take_a_language(bench: Workbench, tmp_path: Path) -> None:
     assert Asking(bench.root, 1, "keyword", options={"language": "en"}).found(MISTAKEN)[0].hit.uri == "fever.md"
-    with pytest.raises(QueryError, match="one of ar, ca"):
+    with pytest.raises(QueryError, match="one of am, ar, bn, ca"):
         Asking(tmp_path, options={"language": "klingon"})
