@@ -223,7 +223,7 @@ _ALL = (
         labels="csv tsv", content_type="table", because="the file is a table"),
     _form("fb2", 5, "pandoc.formats.light_markup.parse_fiction_book", ".fb2", "FictionBook",
         "pandoc; its tables as those of HTML", begins=FICTION_BOOK),
-    _form("asciidoc", 4, "pandoc.formats.light_markup.parse_asciidoc", ".adoc .asciidoc", "AsciiDoc",
+    _form("asciidoc", 5, "pandoc.formats.light_markup.parse_asciidoc", ".adoc .asciidoc", "AsciiDoc",
         "pandoc: headings, lists, tables, code; attributes by our own", holds="",
         akin="markdown mediawiki org rst textile typst"),
     _form("mediawiki", 3, "pandoc.formats.light_markup.parse_mediawiki", ".mediawiki .wiki .wikitext", "MediaWiki",

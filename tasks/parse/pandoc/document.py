@@ -24,7 +24,7 @@ _OTHER = (
 _NAMES = {name: name for name in _SAME.split()} | dict(pair.split("=") for pair in _OTHER.split())
 _SINGLE = ("created", "modified", "language")
 _DRAWN = ("subtitle", "abstract", "dedication")
-Reread = Callable[[str, str, str], Parsed]  # takes a text, pandoc's reader, and why it rejected the text
+Reread = Callable[[str, str, Rejected], Parsed]  # by a text, pandoc's reader, and why it refused the text
 
 _MAX_CHARACTERS = 3_000_000
 """Maximum characters for pandoc, which would exceed its time limit with more; longer text is read as plain text."""
@@ -153,7 +153,8 @@ def read_or_keep(
 ) -> Parsed:
     """Return the document as read by pandoc; if pandoc rejects it or is too slow, the plain text with the reason.
 
-    Text that pandoc considers damaged is first read by `otherwise`. `load` finds the pictures that the text names.
+    Text that pandoc takes for damaged, or is too slow for, is first read by `otherwise`. `load` finds the pictures that
+    the text names.
     """
     if len(text) > _MAX_CHARACTERS:
         return as_text(found, f"pandoc is too slow for more than {_MAX_CHARACTERS} characters")
@@ -172,9 +173,9 @@ def _read_or_reread(text: str, reader: str, load: Loader, otherwise: Reread | No
     try:
         return read_document(text.encode("utf-8", "replace"), reader, load)
     except Rejected as why:
-        if why.reason != "corrupt" or otherwise is None:
+        if why.reason not in ("corrupt", "timeout") or otherwise is None:
             raise
-        return otherwise(text, reader, why.message)
+        return otherwise(text, reader, why)
 
 
 def as_text(found: Decoded, because: str) -> Parsed:

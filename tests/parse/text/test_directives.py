@@ -1,11 +1,17 @@
 """Blocks that site generators add to Markdown, comments of AsciiDoc, dates of Org, and what Markdown is not."""
 
+from typing import Any
+
 import pytest
 
+from docmill.storage.errors import Rejected
 from docmill.storage.schema import Parsed
 from docmill.tasks.parse.dispatch.file_type import detect_file_type
 from docmill.tasks.parse.dispatch.reading import parse
 from docmill.tasks.parse.formats import FileType, ParseOptions
+from docmill.tasks.parse.pandoc import document
+from docmill.tasks.parse.pandoc.formats import source_parts
+from docmill.tasks.parse.pandoc_program import read_tree
 from tests.kit.parsed import found
 
 
@@ -175,6 +181,46 @@ def test_light_markup_that_pandoc_refuses_loses_its_paragraph_alone() -> None:
 def test_a_macro_of_org_that_another_file_defines_leaves_its_words() -> None:
     text = "#+MACRO: mill the /$1/ mill\nPress {{{kbd(C-c)}}} at {{{mill(old)}}}.{{{nothing}}}\n"
     assert read(text, "org").text == "Press C-c at the old mill."
+
+
+def test_blocks_around_terms_and_listings_without_an_end_are_read_in_no_time() -> None:
+    examples = "====\nWheel:: turns\nStone:: grinds\n====\n\n" * 30
+    parsed = read(f"Mill\n====\n\n{examples}After.\n\nParts\n-----\n\n----\ncode\n", "asciidoc")
+    assert "read_as" not in parsed.metadata
+    assert [text for kind, text in found(parsed) if kind == "title"] == ["# Mill", "## Parts"]
+    assert parsed.text.count("Stone: grinds") == 30
+    assert parsed.text.endswith("After.\n\n## Parts\n\n```\ncode\n```")
+    assert "'''" not in parsed.text
+
+
+def test_underlined_titles_of_asciidoc_are_titles_and_ends_of_blocks_are_not() -> None:
+    text = "mill(1)\n=======\n\nNAME\n----\nmill - grinds\n\n====\nStone\n====\n\nPart\n~~~~\nEnd.\n"
+    shown = "# mill(1)\n\n## NAME\n\nmill - grinds\n\nStone\n\n### Part\n\nEnd."
+    assert read(text, "asciidoc").text == shown
+
+
+def test_attributes_that_asciidoc_takes_back_do_not_end_its_head() -> None:
+    parsed = read("= Mill\n:icons!:\n:!toc:\n:keywords: wheel\n\nIt turns.\n", "asciidoc")
+    assert (parsed.text, parsed.metadata["keywords"]) == ("# Mill\n\nIt turns.", "wheel")
+
+
+def test_what_pandoc_is_too_slow_for_is_read_in_short_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    tried = list[int]()
+
+    def slow(data: bytes, reader: str) -> dict[str, Any]:
+        tried.append(len(data))
+        if len(data) > source_parts._SHORT:
+            raise Rejected("timeout", "pandoc took more than 20 seconds")
+        return read_tree(data, reader)
+
+    monkeypatch.setattr(document, "read_tree", slow)
+    monkeypatch.setattr(source_parts, "read_tree", slow)
+    section = "== Part\n\n" + "The wheel turns. " * 100 + "\n\n----\n== No title\n\n----\n\n"
+    parsed = read("= Mill\n\n" + section * 8, "asciidoc")
+    assert parsed.metadata["read_as"] == "asciidoc in parts, 0 of them as text; pandoc took more than 20 seconds"
+    assert [kind for kind, _ in found(parsed)].count("title") == 9
+    assert [kind for kind, _ in found(parsed)].count("code") == 8
+    assert [size for size in tried if size > source_parts._SHORT] == tried[:1]
 
 
 def test_attributes_of_asciidoc_name_others_and_pages_of_components_are_no_terms() -> None:

@@ -1,5 +1,7 @@
 """LaTeX: environments that pandoc does not know, slides, and sources of which it refuses a part."""
 
+import sys
+
 import pytest
 
 from docmill.storage.errors import Rejected
@@ -122,11 +124,11 @@ def test_a_preamble_that_fails_costs_its_macros() -> None:
 def test_what_pandoc_refuses_is_looked_for_with_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(source_parts, "_MAX_CALLS", 4)
     body = "\n\n".join(f"Text {at}{' }' if at > 4 else ''} here." for at in range(10))
-    tree, raw = read_tex_parts(f"\\begin{{document}}{body}\\end{{document}}", "latex+raw_tex")
+    tree, raw = read_tex_parts(f"\\begin{{document}}{body}\\end{{document}}", "latex+raw_tex", sys.maxsize)
     assert raw == 2  # of them pieces of several paragraphs
     assert str(tree["blocks"]).count("Text") == 10
     with pytest.raises(Rejected, match="corrupt"):
-        read_tex_parts("\\begin{foo text.", "latex+raw_tex")
+        read_tex_parts("\\begin{foo text.", "latex+raw_tex", sys.maxsize)
 
 
 @pytest.mark.parametrize("damage", ["\\begin{frame}", "\\end{frame}", "\\begin{CJK*}{", "\\begin{verbatim} \\end{x}"])

@@ -1,8 +1,8 @@
 """Light markup that pandoc reads: AsciiDoc, MediaWiki and its dumps, Textile, Typst, and FictionBook.
 
-Pandoc fails on some comments and conditions in AsciiDoc, so they are evaluated first. It treats the second header row
-of a wiki table as a body row and loses its spans; an empty cell is inserted wherever a cell of the first row covers the
-second.
+Pandoc fails at some comments and conditions of AsciiDoc, and knows no underlined titles: they are read before. It takes
+the second row of a wiki table's header for one of the body, and forgets its spans; where a cell of the first row covers
+the second, an empty cell is put.
 """
 
 import re
@@ -29,8 +29,9 @@ from docmill.tasks.parse.xml_trees import xml_tree
 _SET = re.compile(r"^:([\w-]+):(?:[ \t]|$)", re.MULTILINE)
 _ATTRIBUTE = re.compile(r"^:([\w-]+):[ \t]+(\S.*)$", re.MULTILINE)
 _REFERENCE = re.compile(r"(?<!\\)\{([\w-]+)\}")
-_XREF = re.compile(r"(\bxref:[^\s:\[\]]+:?[^\s:\[\]]*)::(?=\S)")  # to a page in an Antora component; not a term
-_WINDOW = re.compile(r"(?<=\w)\^\](?!\])")  # in a link, requests a new window
+_XREF = re.compile(r"(\bxref:[^\s:\[\]]+:?[^\s:\[\]]*)::(?=\S)")  # to a page of a component of Antora: no term
+_WINDOW = re.compile(r"(?<=\w)\^\](?!\])")  # in a link, asks for a window of its own
+_UNSET = re.compile(r"^:(?:![\w-]+|[\w-]+!):[ \t]*\n", re.MULTILINE)  # at which pandoc would end the head of a document
 _INCLUDE = re.compile(r"^include::([^\[\n]+)\[[^\]\n]*\]$", re.MULTILINE)
 _HELD = re.compile(r"\bimage::?data:image/[^\[\]\s]++\[", re.IGNORECASE)
 """A picture embedded in its address, whose colon makes pandoc read the macro as text."""
@@ -41,7 +42,11 @@ _BULLETS = frozenset("•◦▪‣●○■")
 _FIXED_SPACE = "\u00a0"
 _NUMBER = re.compile(r"(\d{1,4})\.")
 _FENCE = re.compile(r"(-{4,}|\.{4,}|\+{4,}|/{4,}|`{3,})\w*[ \t]*$")
-_ANY_FENCE = re.compile(r"(--|([-.+/=*_])\2{3,})[ \t]*$")  # delimiters of a block with the comment style
+_ANY_FENCE = re.compile(r"(--|([-.+/=*_])\2{3,})[ \t]*$")  # what a block that is styled as a comment may stand in
+_AROUND = re.compile(r"(--|([=*_])\2{3,})[ \t]*$")  # around paragraphs, lists and other blocks
+_TERM = re.compile(r"\S.*?(?::{2,4}|;;)(?:[ \t]|$)")
+_HEADS_BLOCK = re.compile(r"[.\[]|\+[ \t]*$")  # right above a block: its title, attributes, or an item's sign
+_RULES, _SHORTEST_RULE = "=-~^+", 4  # of a title; a shorter line is none, or one of dashes around a block
 _REMARK = re.compile(r"//(?!/)")
 _STYLED = re.compile(r"\[comment\b[^\]]*\][ \t]*$")
 _CONDITION = re.compile(r"(ifdef|ifndef|ifeval|endif)::([^\[\s]*)\[(.*)\][ \t]*$")
@@ -58,7 +63,7 @@ _MOST = 50
 def parse_asciidoc(data: bytes, options: ParseOptions) -> Parsed:
     """Return an AsciiDoc document; references to attributes are replaced by their values, includes are only named."""
     found = decode(data)
-    text = found.text.replace("\r\n", "\n")
+    text = _UNSET.sub("", found.text.replace("\r\n", "\n"))
     values = dict[str, str]()
     for name, value in _ATTRIBUTE.findall(text):
         values[name] = _referred(value, values)
@@ -217,25 +222,63 @@ def conditioned(text: str, attributes: Collection[str]) -> str:
     An attribute that the text does not set may be set when it is published, so the parts that depend on it are kept.
     """
     lines = _AsciiDocLines(attributes)
-    shown = (lines.shown(line) for line in text.split("\n"))
-    return "\n".join(line for line in shown if line is not None)
+    shown: list[str] = []
+    for line in text.split("\n"):
+        level = underlined_level(shown[-1], line) if shown and not lines.ends(line) else 0
+        if level:
+            shown[-1] = f"{'=' * level} {shown[-1].strip()}"
+        elif (one := lines.shown(line)) is not None:
+            shown.append(one)
+    return "\n".join(shown + lines.end())
 
 
 class _AsciiDocLines:
-    """The state at a line: the block's closing `fence`, whether in a comment, and the enclosing conditions."""
+    """Where a line stands: in a block that ends with `fence`, in a comment, below conditions that may hide it.
+
+    Pandoc never ends at a listing that is not closed, and takes twice as long for each block that ends right below a
+    list of terms: the former is closed, and a rule is put at the end of the latter.
+    """
 
     def __init__(self, attributes: Collection[str]) -> None:
         self._attributes = attributes
-        self._fence = ""
+        self.fence = ""
         self._comment = self._styled = False
         self._hidden: list[bool] = []
+        self._around: list[str] = []
+        self._terms = False
+
+    def ends(self, line: str) -> bool:
+        """Return whether a line is in a listing, or ends a block around others."""
+        return bool(self.fence) or line.rstrip() in self._around
+
+    def end(self) -> list[str]:
+        """Return the lines that the text lacks at its end."""
+        return [self.fence, ""] if self.fence and not self._comment else []
 
     def shown(self, line: str) -> str | None:
-        """Return the part of the next line to read, or None."""
-        if self._fence:
+        """Return what is to be read of a line, the next one, or None."""
+        shown = self._shown(line)
+        return shown if self.fence or shown is None else self._apart(shown)
+
+    def _apart(self, line: str) -> str:
+        """Return a line, below a rule if it ends a block with terms in it; note which blocks are open."""
+        around = _AROUND.match(line)
+        if around is None:
+            self._terms = self._terms or _TERM.match(line) is not None
+            return line
+        if around[1] not in self._around:
+            self._around.append(around[1])
+            self._terms = False
+            return line
+        del self._around[self._around.index(around[1]) :]
+        terms, self._terms = self._terms, False
+        return f"\n'''\n{line}" if terms else line
+
+    def _shown(self, line: str) -> str | None:
+        if self.fence:
             comment = self._comment
-            if line.rstrip() == self._fence:
-                self._fence, self._comment = "", False
+            if line.rstrip() == self.fence:
+                self.fence, self._comment = "", False
             return None if comment or any(self._hidden) else line
         if self._comment:  # a paragraph, which ends at a blank line
             return self._in_comment(line)
@@ -245,7 +288,7 @@ class _AsciiDocLines:
 
     def _in_comment(self, line: str) -> str | None:
         if self._styled and (fence := _ANY_FENCE.match(line)):
-            self._fence = fence[1]
+            self.fence = fence[1]
         elif not line.strip():
             self._comment = False
         self._styled = False
@@ -253,7 +296,7 @@ class _AsciiDocLines:
 
     def _plain(self, line: str) -> bool:
         if fence := _FENCE.match(line):
-            self._fence, self._comment = fence[1], line.startswith("/")
+            self.fence, self._comment = fence[1], line.startswith("/")
             return not self._comment
         self._comment = self._styled = _STYLED.match(line) is not None
         return not self._comment and not _REMARK.match(line)
@@ -268,6 +311,15 @@ class _AsciiDocLines:
         elif not hides and not any(self._hidden):
             return inner
         return None
+
+
+def underlined_level(above: str, line: str) -> int:
+    """Return the level of the title above a line that underlines it, 0 if it does not: it is as long as the title."""
+    words, rule = above.strip(), line.rstrip()
+    if len(rule) < _SHORTEST_RULE or len(set(rule)) > 1 or rule[0] not in _RULES or _HEADS_BLOCK.match(words):
+        return 0
+    is_title = any(map(str.isalnum, words)) and "\n" not in words and abs(len(words) - len(rule)) <= 1
+    return _RULES.index(rule[0]) + 1 if is_title else 0
 
 
 def is_dump(data: bytes) -> bool:

@@ -10,11 +10,12 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
+from docmill.storage.errors import Rejected
 from docmill.storage.schema import Parsed
 from docmill.tasks.parse.decode import decode
 from docmill.tasks.parse.formats import ParseOptions
 from docmill.tasks.parse.pandoc.document import as_text, drawn_document, read_or_keep
-from docmill.tasks.parse.pandoc.formats.source_parts import RefusedParts, read_light_parts, read_parts
+from docmill.tasks.parse.pandoc.formats.source_parts import RefusedParts, longest_part, read_light_parts, read_parts
 from docmill.tasks.parse.pandoc.formats.tex_source import prepared
 from docmill.tasks.parse.pandoc.inlines import Node
 from docmill.tasks.parse.pandoc_program import read_tree
@@ -136,12 +137,14 @@ def parse_latex(data: bytes, options: ParseOptions) -> Parsed:
     return read_or_keep(prepared(found.text), "latex+raw_tex", found, load, partial(_in_parts, load))
 
 
-def _in_parts(load: Loader, text: str, reader: str, because: str) -> Parsed:
-    """Return a source that pandoc rejects as a whole, read in parts; raise Rejected if it rejects all of them."""
-    tree, raw = read_tex_parts(text, reader)
-    said = f"LaTeX in parts, {raw} of them as text" if raw else "LaTeX without its own macros"
+def _in_parts(load: Loader, text: str, reader: str, why: Rejected) -> Parsed:
+    """Return a source that pandoc refuses as a whole, read in parts; raise Rejected if it refuses all of them."""
+    tree, raw = read_tex_parts(text, reader, longest_part(why))
+    said = (
+        f"LaTeX in parts, {raw} of them as text" if raw or why.reason == "timeout" else "LaTeX without its own macros"
+    )
     parsed = drawn_document(tree, load=load)
-    return replace(parsed, metadata=parsed.metadata | {"read_as": f"{said}; {because}"})
+    return replace(parsed, metadata=parsed.metadata | {"read_as": f"{said}; {why.message}"})
 
 
 def _unclosed(text: str) -> int:
@@ -203,8 +206,8 @@ def _language(directive: str, stated: str) -> str:
     return _LANGUAGES.get(directive, "python")
 
 
-def read_tex_parts(text: str, reader: str) -> tuple[dict[str, Any], int]:
-    """Return a source's syntax tree and how many of its parts are raw because pandoc rejects them.
+def read_tex_parts(text: str, reader: str, longest: int) -> tuple[dict[str, Any], int]:
+    """Return the syntax tree of a source, and how many of its parts are raw because pandoc refuses them.
 
     From the preamble, the definitions of theorems and simple macros are kept; a paragraph that is rejected with the
     macros is read without them. Raise Rejected if pandoc rejects every part or is too slow.
@@ -218,7 +221,7 @@ def read_tex_parts(text: str, reader: str) -> tuple[dict[str, Any], int]:
         return read_tree(f"{head}\n{own}\n\\begin{{document}}\n{part}\n\\end{{document}}\n".encode(), reader)
 
     ways = [partial(read, own) for own in dict.fromkeys((macros, ""))]
-    return read_parts(body, RefusedParts(_SECTION_COMMAND, ways, lambda part: list(_raw(part))))
+    return read_parts(body, RefusedParts(_SECTION_COMMAND, ways, lambda part: list(_raw(part)), longest))
 
 
 def _raw(text: str) -> Iterator[Node]:
