@@ -25,7 +25,7 @@ _TIMEOUT_S, _TIMEOUT_S_PER_MB, _MAX_TIMEOUT_S = 20.0, 60.0, 100.0  # valid docum
 _HEAP_EXHAUSTED = 251  # the exit status of programs compiled with GHC
 _MAX_MESSAGE = 200  # characters: pandoc names the position first, then repeats the lines around it
 _MEGABYTE = 1e6  # bytes
-_CONTAINERS = ("docx", "odt", "epub")  # whose bytes are not text
+_AS_THEY_ARE = ("docx", "odt", "epub", "man", "mdoc")  # whose bytes are no text, or whose tables are parted by tabs
 _TAB = 4  # columns
 _BLANKS = ("Space", "SoftBreak", "LineBreak")
 _LOOP = """
@@ -57,7 +57,7 @@ def read_tree(data: bytes, reader: str) -> dict[str, Any]:
     if not program:
         raise Rejected("not_installed", f"{reader} needs pandoc: pip install pypandoc_binary")
     seconds = min(_MAX_TIMEOUT_S, _TIMEOUT_S + _TIMEOUT_S_PER_MB * len(data) / _MEGABYTE)
-    plain = data if reader in _CONTAINERS else _as_typed(data)
+    plain = data if reader in _AS_THEY_ARE else _as_typed(data)
     answer = ask_pandoc(program, reader, plain, PandocLimits(_HEAP_MB, seconds, _MAX_OUTPUT))
     if answer.timed_out:
         raise Rejected("timeout", f"pandoc took more than {seconds:.0f} seconds")

@@ -35,7 +35,7 @@ _UNSEEN = re.compile(
     r"\\(?:label|vspace|hspace|index\w*|input|include|bibliography(?:style)?|includegraphics|usepackage|documentclass"
     r"|documentstyle|pagestyle|thispagestyle|setlength|setcounter|addtocounter|newcommand|renewcommand|newtheorem"
     r"|newenvironment|def|let|setstretch|vskip|hskip|color|fontsize|newcounter|numberwithin|theoremstyle|hypersetup"
-    r"|graphicspath|addcontentsline|addtocontents|orcidID|orcidlink|orcid|captionsetup|definecolor|lstset|newif|PassOptionsToPackage|titleformat|geometry)\*?"
+    r"|graphicspath|addcontentsline|addtocontents|orcidID|orcidlink|orcid|captionsetup|definecolor|lstset|newif|PassOptionsToPackage|titleformat|geometry)(?![A-Za-z])\*?"
     r"(?:\[[^\]]*\]|\{[^{}]*(?:\{[^{}]*\}[^{}]*)*\}|=?-?[\d.]+(?:pt|em|ex|cm|mm|in)\b)*"
 )
 _REFERENCE = re.compile(r"\\(?:eq|auto|c|C|page|v|name)?ref\*?\{([^{}]*)\}|\\cite[a-z]*\*?(?:\[[^\]]*\])*\{([^{}]*)\}")
@@ -45,6 +45,7 @@ _COMMAND = re.compile(
 _MATH = re.compile(r"((?<!\\)\$[^$\n]+(?<!\\)\$)")
 _LENGTH = re.compile(
     r"\\[A-Za-z@]+\s*=?\s*-?[\d.]+(?:pt|em|ex|cm|mm|in)\b|\[[a-z]+=[^\]]*\]|\\(?:text)?color(?:\[\w*\])?\{[\d.,\s]*\}"
+    r"|\{\s*-?[\d.]*\s*\\[a-z]*(?:width|height)\s*\}"
 )
 _ACCENT = re.compile(r"\\([\"'`^~=.])\{?([A-Za-z])\}?")
 _ACCENTS = {'"': "\u0308", "'": "\u0301", "`": "\u0300", "^": "\u0302", "~": "\u0303", "=": "\u0304", ".": "\u0307"}

@@ -67,6 +67,14 @@ def test_letters_that_the_style_sheet_of_a_book_raises_are_marked() -> None:
     assert "10^6^ W" in parsed.text
 
 
+def test_readings_are_in_brackets_and_style_sheets_of_drawings_no_words() -> None:
+    ruby = "<p><ruby>\u6f22<rp>\uff08</rp><rt>kan</rt><rp>\uff09</rp></ruby>\u3068<ruby>\u5b57<rt>ji</rt></ruby></p>"
+    style = "<style><![CDATA[.a {fill:none}]]></style>"
+    drawing = f'<svg xmlns="http://www.w3.org/2000/svg">{style}<text>Wheel</text></svg>'
+    parsed = book('<itemref idref="a"/>', f"<h1>Of wind</h1>{ruby}{drawing}")
+    assert parsed.text == "# Mills\n\n## Of wind\n\n\u6f22(kan)\u3068\u5b57(ji)\n\nWheel"
+
+
 def test_paragraphs_of_a_fiction_book_that_begin_like_items_are_items() -> None:
     lines = "In 1850 it ran.|• oak|• • hard|• elm|1. first|2. second|7. Alone stands the mill."
     body = "".join(f"<p>{line}</p>" for line in lines.split("|")) + "<p><strong>Old</strong> mill stands.</p>"

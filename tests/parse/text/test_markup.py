@@ -3,6 +3,7 @@
 import pytest
 
 from docmill.storage.schema import Parsed
+from docmill.tasks.parse.dispatch.file_type import detect_file_type
 from docmill.tasks.parse.dispatch.reading import parse
 from docmill.tasks.parse.formats import FileType, ParseOptions
 
@@ -89,3 +90,31 @@ def test_authors_of_a_paper_are_parted_and_have_no_numbers() -> None:
         head = rf"\title{{T}}\author{{Ann\orcidID{{0000-0002}} {sign} Bo}}"
         body = r"\begin{document}\maketitle Text.\end{document}"
         assert read("latex", head + body).metadata["author"] == "Ann, Bo"
+
+
+MANUAL = """.\\" By hand.
+.TH MILL 1 "2024-05-02" "Mill tools"
+.SH NAME
+mill \\- turn a wheel
+.SH ATTRIBUTES
+.TS
+l l.
+Part\tSafety
+T{
+.BR turn ()
+T}\tSafe
+.TE
+"""
+
+
+def test_a_manual_page_is_told_by_its_first_macro_and_has_sections_and_tables() -> None:
+    for name in ("mill.1", "mill", "mill.txt"):
+        assert detect_file_type(name, MANUAL.encode()).format == "man"
+    for text in ("Nov 29 12:00:01 host mill[1]: turned\n" * 9, "Write .TH mill 1 first.\n.TH is a macro.\n"):
+        assert detect_file_type("mill.1", text.encode()).format != "man"
+    parsed = parse(MANUAL.encode(), FileType("man"), ParseOptions())
+    assert parsed.title == "MILL(1)"
+    assert parsed.text == (
+        "# MILL(1)\n\n## NAME\n\nmill - turn a wheel\n\n## ATTRIBUTES\n\n"
+        "| Part | Safety |\n| --- | --- |\n| turn() | Safe |"
+    )

@@ -234,3 +234,12 @@ def test_the_words_for_a_picture_are_said_once_on_a_page() -> None:
     far = "<p>Text.</p>" * 50
     said = html(f'<ul>{card}</ul>{far}<img alt="Its wheel">{far}<img alt="Its wheel">').text
     assert said.count("old mill") == said.count("Its wheel") == 1
+
+
+def test_menus_of_generated_references_are_furniture_and_the_usual_language_is_none() -> None:
+    menu = '<div class="{0}"><ul class="{1}"><li>Prev</li><li>Next</li></ul><div>Detail:</div></div>'
+    body = menu.format("subNav", "navList") + "<h2>Class Mill</h2><p>It turns the wheel of a mill, and grinds.</p>"
+    code = '<div class="highlight-default"><pre>mill.turn()</pre></div>' + menu.format("bottomNav", "list")
+    parsed = parse(f"<html><body>{body}{code}</body></html>".encode(), FileType("html"), ParseOptions())
+    told = [parsed.text[one.start_char : one.end_char] for one in parsed.elements if one.kind != "furniture"]
+    assert told == ["## Class Mill", "It turns the wheel of a mill, and grinds.", "```\nmill.turn()\n```"]

@@ -213,3 +213,10 @@ def test_groups_of_rows_between_lines_are_no_header_and_listings_stay_as_they_ar
     assert [row[0] for row in parsed.elements[0].attributes["cells"] if row[0]] == ["Rye", "Oats", "Bran"]
     shown = "\\resizebox{1cm}{!}{\\begin{tabular}{S} 1 \\end{tabular}}"
     assert read(f"\\begin{{verbatim}}\n{shown}\n\\end{{verbatim}}").text == f"```\n{shown}\n```"
+
+
+def test_a_command_is_read_by_its_whole_name_and_a_width_is_no_word() -> None:
+    body = (
+        "The \\define{weak} and \\letter{strong} \\colorlike{wheel}.\n\n\\hbox{One\\parbox[t]{0.65\\textwidth}{ two}}"
+    )
+    assert read(body).text == "The weak and strong wheel.\n\nOne two"

@@ -234,3 +234,22 @@ def test_tables_of_choices_are_tables() -> None:
     row = "<chrow><choption>rye</choption><chdesc><codeph>a 2</codeph> coarse</chdesc></chrow>"
     parsed = read(f"<task><title>Grind</title><taskbody><choicetable>{head}{row}</choicetable></taskbody></task>")
     assert parsed.elements[-1].attributes["cells"] == [["Grain", "Stone"], ["rye", "a 2 coarse"]]
+
+
+def test_words_that_stand_out_by_themselves_are_paragraphs_and_items_without_a_label() -> None:
+    items = "<ol><li><b>Wheels</b><p>They turn without end.</p></li><li><b>Stones</b><p>They grind.</p></li></ol>"
+    picture = "<mediaobject><textobject><phrase>The old mill</phrase></textobject></mediaobject>"
+    parsed = read(f"<article><title>Mills</title><p>Of all the mills.</p>{items}{picture}</article>")
+    drawn = ["# Mills", "Of all the mills.", "1. Wheels", "They turn without end.", "2. Stones", "They grind."]
+    assert [text for _, _, text in found(parsed)] == [*drawn, "The old mill"]
+
+
+def test_terms_of_an_index_in_tei_are_no_words_of_the_text_and_readings_are_in_brackets() -> None:
+    index = "<index><term>Ulm</term><index><term>mills</term></index></index>"
+    parsed = read(f"<TEI><p>{index}The mill <ruby><rb>\u6f22</rb><rp>(</rp><rt>kan</rt></ruby> turns.</p></TEI>")
+    assert parsed.text == "The mill \u6f22(kan) turns."
+
+
+def test_readings_in_a_wiki_are_in_brackets() -> None:
+    page = "It is <ruby>\u6f22<rp>(</rp><rt>kan</rt><rp>)</rp></ruby> here."
+    assert parse(page.encode(), FileType("mediawiki"), ParseOptions()).text == "It is \u6f22(kan) here."

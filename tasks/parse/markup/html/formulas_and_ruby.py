@@ -15,6 +15,9 @@ from docmill.tasks.parse.xml_trees import drop, words_in
 _TEX = etree.XPath(".//*[local-name() = 'annotation'][contains(@encoding, 'tex') or contains(@encoding, 'TeX')]")
 _WITHIN = etree.XPath("count(ancestor::*[local-name() = 'math'])")
 _DOCUMENT = re.compile(r"\\begin\{document\}\s*(.*?)\s*\\end\{document\}", re.DOTALL)
+_RUBY = re.compile(
+    r"<rp\b[^<>]*>[^<>]*</rp\s*>|<rt\b[^<>]*>\s*([^<>]*?)\s*</rt\s*>|</?(?:ruby|rb|rtc)\b[^<>]*>", re.IGNORECASE
+)
 _PRE = ("pre", "listing", "xmp")
 _NOTE = re.compile(r"[\[(]?(?:\w{1,3}|[*†‡§¶#‖]{1,4})[\])]?")  # a footnote mark
 _STYLED = etree.XPath("descendant::*[@style][contains(@style, 'line-through')]")
@@ -41,6 +44,21 @@ def show_reading(node: Any) -> None:
     """Put a ruby reading, which says how Han characters are pronounced, into brackets."""
     text = words_in(node)
     _fill(node, f"({text})" if text else "")
+
+
+def join_readings(ruby: Any) -> None:
+    """Replace an element of words with their readings by its text, the readings in brackets."""
+    words = [ruby.text or ""]
+    for part in ruby:
+        name = etree.QName(part).localname if isinstance(part.tag, str) else ""
+        said = "".join(part.itertext()).strip() if name not in ("", "rp") else ""
+        words += [f"({said})" if said and name in ("rt", "rtc") else said, (part.tail or "").strip()]
+    _fill(ruby, "".join(words).strip())
+
+
+def with_readings(text: str) -> str:
+    """Return markup with the readings of words in brackets, for programs that know no such elements."""
+    return _RUBY.sub(lambda tag: f"({tag[1]})" if tag[1] else "", text) if "<rt" in text else text
 
 
 def mark_script(node: Any) -> str:

@@ -22,6 +22,7 @@ _HIDING = frozenset(("hidden", "aria-hidden", "style"))
 _HIDDEN = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.I)
 _LANGUAGE = re.compile(r"(?:^|[\s-])(?:language|lang|brush|highlight-source|highlight)[-:]\s?([A-Za-z0-9+#_-]+)")
 _BRUSH = re.compile(r"brush:\s*([A-Za-z0-9+#_-]+)")
+_NO_LANGUAGES = frozenset(("default", "none"))  # of Sphinx: that of the site, or none
 _BACKLINK = re.compile(r"(?:^|[\s_-])back-?link(?:$|\s)")
 _NAME = re.compile(r"([A-Za-z][A-Za-z0-9+#_-]*)")
 SIGNS = re.compile(r"mso-list|lst-kix_|ql-indent-|aria-level")
@@ -48,7 +49,7 @@ _NAMED = re.compile(
     r"|breadcrumbs?|navbar|navbox|nav[_-]?menu|site[_-]?(?:nav|menu|notice)|main[_-]?menu|skip[_-]?(?:link|to|nav)|edit[_-]?"
     r"(?:this[_-]?page|page|link)|editsection|share[_-]?(?:buttons?|links?|bar)|social[_-]?(?:share|links|media)"
     r"|back[_-]?to[_-]?top|pagination|prev[_-]?next|page[_-]?nav|ad[_-]?slot|advert(?:isement)?|mw-portlet\w*|catlinks"
-    r"|printfooter|sitesub|interlanguage[_-]?links?|user[_-]?(?:menu|nav|tools))(?:$|[\s_-])",
+    r"|(?:top|sub|bottom)[_-]?nav|nav[_-]?list|printfooter|sitesub|interlanguage[_-]?links?|user[_-]?(?:menu|nav|tools))(?:$|[\s_-])",
     re.IGNORECASE,
 )
 _LISTING = re.compile(
@@ -144,7 +145,8 @@ def _stated_language(node: Any) -> str:
     stated = node.get("data-lang") or node.get("data-language") or ""
     match = _NAME.fullmatch(stated.strip()) or _LANGUAGE.search(node.get("class") or "")
     match = match or _BRUSH.search(node.get("data-syntaxhighlighter-params") or "")
-    return str(match[1]).lower() if match else ""
+    language = str(match[1]).lower() if match else ""
+    return "" if language in _NO_LANGUAGES else language
 
 
 def state_depths(root: Any) -> None:

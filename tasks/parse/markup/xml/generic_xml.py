@@ -17,7 +17,12 @@ from docmill.storage.errors import Rejected
 from docmill.storage.schema import Parsed
 from docmill.tasks.parse.decode import decode
 from docmill.tasks.parse.formats import ParseOptions
-from docmill.tasks.parse.markup.html.formulas_and_ruby import is_within_text, make_xml_formulas, mark_script
+from docmill.tasks.parse.markup.html.formulas_and_ruby import (
+    is_within_text,
+    join_readings,
+    make_xml_formulas,
+    mark_script,
+)
 from docmill.tasks.parse.markup.xml.xml_nodes import HEADS, choose_title, classifications, name_of, words_of
 from docmill.tasks.parse.markup.xml.xml_walk import XmlWalk
 from docmill.tasks.parse.metadata import iso_date
@@ -77,9 +82,10 @@ def parse_xml(data: bytes, options: ParseOptions) -> Parsed:
             raise
         text = parse_text(data, options)
         return replace(text, metadata=text.metadata | {"read_as": f"text; {why.message}"})
-    for term in [*root.iter("{*}indexterm", "{*}index-term", "{*}titlealts")]:  # repeated in an index or a menu
-        drop(term)
-    for command in root.iterfind(".//{*}cmd"):  # in DITA: the main sentence of a step
+    _drop_terms(root)
+    for ruby in [*root.iter("{*}ruby")]:
+        join_readings(ruby)
+    for command in root.iterfind(".//{*}cmd"):  # of DITA: what a step says first
         command.tag = "p" if name_of(command.getparent()) in ("step", "substep") else command.tag
     fill_references(root)
     choose_title(root)
@@ -94,6 +100,15 @@ def parse_xml(data: bytes, options: ParseOptions) -> Parsed:
     if codes := classifications(root):
         metadata["classifications"] = codes
     return walk.canvas.parsed(walk.title, metadata)
+
+
+def _drop_terms(root: Any) -> None:
+    """Remove what is said again in an index or a menu; in TEI, an index within the text holds its terms."""
+    for term in [*root.iter("{*}indexterm", "{*}index-term", "{*}titlealts")]:
+        drop(term)
+    for index in [*root.iter("{*}index")]:
+        if index.find("{*}term") is not None:
+            drop(index)
 
 
 def fill_references(root: Any) -> None:

@@ -25,12 +25,17 @@ _INLINE_WORDS = """
     a abbr acronym b big bold cite code em emphasis ext-link footnote foreign formula graphic hi i inline-formula
     inline-graphic italic kbd label link literal lb math mono named-content p3 ph pb phrase ptr q quote ref s samp sc
     seg small span strike strong styled-content sub subscript sup superscript term tex-math tt u ulink underline uri
-    var w xref br date num rs persname placename orgname bibl name
+    var w xref br ruby date num rs persname placename orgname bibl name
     apiname cmdname codeph filepath msgph parmname uicontrol userinput varname wintitle xmlatt xmlelement
 """
 _MAY_BE_FIELDS = frozenset(("abstract", "quote", "blockquote", "note"))  # words that are also names of fields
 INLINE = frozenset(_INLINE_WORDS.split())
-"""Inline elements in the dialects of documents."""
+"""Elements within a line, in the dialects of documents."""
+PLAIN = frozenset((
+    "b", "big", "bold", "em", "emphasis", "hi", "i", "italic", "ph", "phrase", "q", "span", "strong", "styled-content",
+    "u",
+))  # fmt: skip
+"""Those of them whose names say how words look, and nothing of what they are."""
 PROSE = CITATIONS.union(_PARAGRAPHS)
 ITEMS = frozenset(("li", "listitem", "list-item", "item", "step", "substep", "sli"))
 CODES = frozenset(

@@ -18,6 +18,7 @@ from docmill.tasks.parse.markup.xml.xml_nodes import (
     HEADS,
     ITEMS,
     LISTS,
+    PLAIN,
     PROSE,
     TABLES,
     TITLES,
@@ -246,7 +247,7 @@ class XmlWalk:
         if leaf.mixed or leaf.name in PROSE:
             return True
         titled = leaf.name in TITLES and not is_around(leaf.node.getparent())
-        return self._prose and (titled or len(leaf.text) > _LONG_TEXT)
+        return self._prose and (titled or leaf.name in PLAIN or len(leaf.text) > _LONG_TEXT)
 
     def _code(self, node: Any) -> None:
         self._flush()

@@ -3,6 +3,7 @@
 import posixpath
 import re
 import zipfile
+from collections.abc import Callable
 from itertools import pairwise
 from typing import Any
 
@@ -10,6 +11,7 @@ from docmill.storage.errors import Rejected
 from docmill.storage.schema import Parsed
 from docmill.tasks.parse.canvas import Canvas
 from docmill.tasks.parse.formats import ParseOptions
+from docmill.tasks.parse.markup.html.formulas_and_ruby import with_readings
 from docmill.tasks.parse.office.open_xml import check_container, member, pictures_in, read_member, zipped
 from docmill.tasks.parse.pandoc.document import draw_tree
 from docmill.tasks.parse.pandoc.inlines import Node
@@ -20,8 +22,9 @@ _RIGHTS = "META-INF/rights.xml"
 _LOCKS = "META-INF/encryption.xml"
 # Only fonts are encrypted with these two algorithms, so the text is readable.
 _FONTS = (b"http://www.idpf.org/2008/embedding", b"http://ns.adobe.com/pdf/enc#RC")
-_PAGES = (".xhtml", ".html", ".htm")
-_MAX_DEPTH = 5  # of a chapter's heading: Markdown has six levels, and one is used for the book's title
+_PAGES = (".xhtml", ".html", ".htm", ".svg")
+_MAX_DEPTH = 5  # of a chapter's heading: Markdown has six, and one is the book's title
+_STYLES = re.compile(r"<(\w*:?style)\b[^<>]*>[^<]*(?:<!\[CDATA\[.*?\]\]>[^<]*)?</\1\s*>", re.DOTALL)
 _TYPE = "{http://www.idpf.org/2007/ops}type"
 
 
@@ -35,7 +38,7 @@ def parse_epub(data: bytes, options: ParseOptions) -> Parsed:
         if member(container, _RIGHTS) or locks.count(b"<EncryptionMethod") > sum(map(locks.count, _FONTS)):
             raise Rejected("encrypted", "the book is encrypted by its publisher (DRM)")
         titles, authors = _chapter_titles(container), _authors(container)
-        tree = read_tree(_with_scripts(container) or data, "epub")
+        tree = read_tree(_prepared(container) or data, "epub")
         tree["blocks"] = _with_titles(tree["blocks"], titles)
         canvas = Canvas()
         title, metadata = draw_tree(tree, canvas, load=pictures_in(container, _package_folder(container)))
@@ -47,27 +50,31 @@ def _package_folder(container: zipfile.ZipFile) -> str:
     return next((posixpath.dirname(name) for name in container.namelist() if name.endswith(".opf")), "")
 
 
-def _with_scripts(container: zipfile.ZipFile) -> bytes:
-    """Return a book with elements for letters that its style sheets raise or lower; b"" if they raise or lower none."""
-    sheets = (
-        member(container, name).decode("utf-8", "replace") for name in container.namelist() if name[-4:] == ".css"
-    )
-    classes = script_classes(sheets)
-    if not classes:
+def _prepared(container: zipfile.ZipFile) -> bytes:
+    """Return a book in which elements raise the letters that its style sheets do, and readings are in brackets.
+
+    Pandoc takes the style sheet of a drawing for words: it is left out. b"" if nothing of that is in the book.
+    """
+    raised = _raiser(container)
+    changed = dict[str, bytes]()
+    for name in filter(lambda name: name.endswith(_PAGES), container.namelist()):
+        text = member(container, name).decode("utf-8", "surrogateescape")
+        page = raised(with_readings(_STYLES.sub("", text) if "<svg" in text else text))
+        if page != text:
+            changed[name] = page.encode("utf-8", "surrogateescape")
+    if not changed:
         return b""
+    return zipped((name, changed.get(name) or member(container, name)) for name in container.namelist())
+
+
+def _raiser(container: zipfile.ZipFile) -> Callable[[str], str]:
+    """Return what writes elements that raise letters into a page, for the classes of a book that do."""
+    names = filter(lambda name: name.endswith(".css"), container.namelist())
+    classes = script_classes(member(container, name).decode("utf-8", "replace") for name in names)
+    if not classes:
+        return lambda page: page
     styled = re.compile(rf'<span class="({"|".join(map(re.escape, classes))})">([^<>]{{1,40}})</span>')
-
-    def named(match: re.Match[str]) -> str:
-        script = classes[match[1]]
-        return f"<{script}>{match[2]}</{script}>"
-
-    def member_of(name: str) -> bytes:
-        content = member(container, name)
-        if not name.endswith(_PAGES):
-            return content
-        return styled.sub(named, content.decode("utf-8", "surrogateescape")).encode("utf-8", "surrogateescape")
-
-    return zipped((name, member_of(name)) for name in container.namelist())
+    return lambda page: styled.sub(lambda one: f"<{classes[one[1]]}>{one[2]}</{classes[one[1]]}>", page)
 
 
 def _authors(container: zipfile.ZipFile) -> str:

@@ -1,4 +1,4 @@
-"""Light markup that pandoc reads: AsciiDoc, MediaWiki and its dumps, Textile, Typst, and FictionBook.
+"""Light markup that pandoc reads: AsciiDoc, MediaWiki and its dumps, Textile, Typst, manual pages, and FictionBook.
 
 Pandoc fails at some comments and conditions of AsciiDoc, and knows no underlined titles: they are read before. It takes
 the second row of a wiki table's header for one of the body, and forgets its spans; where a cell of the first row covers
@@ -18,6 +18,7 @@ from docmill.storage.schema import Parsed
 from docmill.tasks.parse.canvas import Canvas
 from docmill.tasks.parse.decode import decode
 from docmill.tasks.parse.formats import ParseOptions
+from docmill.tasks.parse.markup.html.formulas_and_ruby import with_readings
 from docmill.tasks.parse.pandoc.document import drawn_document, read_document, read_or_keep
 from docmill.tasks.parse.pandoc.formats.source_parts import read_light_parts
 from docmill.tasks.parse.pandoc.inlines import DEEPER_MARK, Node
@@ -31,6 +32,11 @@ _ATTRIBUTE = re.compile(r"^:([\w-]+):[ \t]+(\S.*)$", re.MULTILINE)
 _REFERENCE = re.compile(r"(?<!\\)\{([\w-]+)\}")
 _XREF = re.compile(r"(\bxref:[^\s:\[\]]+:?[^\s:\[\]]*)::(?=\S)")  # to a page of a component of Antora: no term
 _WINDOW = re.compile(r"(?<=\w)\^\](?!\])")  # in a link, asks for a window of its own
+_MDOC = re.compile(r"^\.\s*(?:Dd|Dt|Sh)\b", re.MULTILINE)  # of BSD; other manual pages have macros in capitals
+_MAN_TITLE = re.compile(r"^(\.\s*(?:TH|Dt)[ \t]+)(\"[^\"\n]+\"|\S+)([ \t]+\"?)(\d\w*)", re.MULTILINE)
+_MAN_CELL = re.compile(r"T\{[ \t]*\n((?:(?!\.TE).*\n)*?)T\}")  # of a table; pandoc reads none beside it in its line
+_JOINED = re.compile(r"(?<!\\)\\\n")  # a line that the next one continues
+_MAN_MACRO = re.compile(r"[.']\s*([A-Z]{1,2})\b[ \t]*")
 _UNSET = re.compile(r"^:(?:![\w-]+|[\w-]+!):[ \t]*\n", re.MULTILINE)  # at which pandoc would end the head of a document
 _INCLUDE = re.compile(r"^include::([^\[\n]+)\[[^\]\n]*\]$", re.MULTILINE)
 _HELD = re.compile(r"\bimage::?data:image/[^\[\]\s]++\[", re.IGNORECASE)
@@ -111,6 +117,27 @@ def parse_typst(data: bytes, options: ParseOptions) -> Parsed:
     # A rule that pandoc does not know makes it reject the whole file, and most rules affect only the layout.
     plainer = read_or_keep(_TYPST_SETTING.sub("", found.text), "typst", found, load, partial(read_light_parts, load))
     return plainer if "read_as" not in plainer.metadata else parsed
+
+
+def parse_man(data: bytes, _: ParseOptions) -> Parsed:
+    """Return a manual page, by the macros of `man` or `mdoc`; its title names its section, as `tar(1)` does."""
+    found = decode(data)
+    text = _JOINED.sub("", found.text.replace("\r\n", "\n"))
+    text = _MAN_TITLE.sub(lambda one: f"{one[1]}{_in_section(one[2], one[4])}{one[3]}{one[4]}", text, count=1)
+    reader = "mdoc" if _MDOC.search(text) else "man"
+    text = _MAN_CELL.sub(lambda cell: " ".join(map(_man_words, cell[1].splitlines())), text)
+    return read_or_keep(text, reader, found, otherwise=partial(read_light_parts, nowhere))
+
+
+def _man_words(line: str) -> str:
+    """Return the words of a line of a manual page; macros of two letters set theirs without spaces."""
+    macro = _MAN_MACRO.match(line)
+    words = line[macro.end() :].replace('"', "") if macro else line
+    return words.replace(" ", "") if macro and len(macro[1]) > 1 else words
+
+
+def _in_section(name: str, section: str) -> str:
+    return f'"{name.strip(chr(34))}({section})"'
 
 
 def parse_fiction_book(data: bytes, _: ParseOptions) -> Parsed:
@@ -387,8 +414,8 @@ class _Table:
 
 
 def prepared_wiki(text: str) -> str:
-    """Return a page in MediaWiki markup without switches and with complete table headers."""
-    return fill_headers(_SWITCH.sub("", text))
+    """Return a page in MediaWiki's markup without switches, and with whole headers of tables."""
+    return fill_headers(with_readings(_SWITCH.sub("", text)))
 
 
 def fill_headers(text: str) -> str:

@@ -35,6 +35,7 @@ _SECTIONS = {
     "rst": _TITLE,
     "org": re.compile(r"^(?=\*+ )", re.MULTILINE),
     "textile": re.compile(r"^(?=h[1-6]\. )", re.MULTILINE),
+    **dict.fromkeys(("man", "mdoc"), re.compile(r"^(?=\.\s*S[HhSs]\b)", re.MULTILINE)),
 }
 _BLOCK = re.compile(
     r"^(-{4,}|\.{4,}|\+{4,}|={4,}|\*{4,}|_{4,}|\|={3,}|`{3,})\w*[ \t]*\n(?:.*\n){0,1000}?\1[ \t]*$", re.MULTILINE
