@@ -18,6 +18,7 @@ from docmill.flows.cli.app import app
 from docmill.storage.arrow_schema import CHUNKS
 from docmill.storage.errors import QueryError
 from docmill.storage.snapshots.read.store import open_store
+from docmill.storage.sql import process_handle
 from docmill.storage.sql.statement import SqlLimits, Statement
 from docmill.storage.sql.statement_pool import StatementPool, query, select_ids
 from tests.kit.skips import on_linux
@@ -219,7 +220,10 @@ def test_threads_do_not_wait_for_a_statement_that_takes_long(pool: StatementPool
 
 
 @ON_LINUX
-def test_a_process_stays_for_the_next_statement_and_is_replaced_when_it_was_killed(pool: StatementPool) -> None:
+def test_a_process_stays_for_the_next_statement_and_is_replaced_when_it_was_killed(
+    pool: StatementPool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(process_handle, "_GRACE_S", PATIENCE_S)
     before = children(os.getpid())
     assert numbers(pool, "SELECT 1") == [1]
     (first,) = children(os.getpid()) - before
