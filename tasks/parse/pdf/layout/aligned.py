@@ -1,7 +1,7 @@
 """PDF aligned tables: tables without vertical rules, found as rows of short cells in clear columns.
 
-Rows are those of the page's content, or, where these make none, the levels of its figures: programs write tables by
-rows, by columns, or in the order in which somebody typed them.
+Rows follow the order of the page's content; where that gives no table, they are the levels of its figures. Programs
+write tables by rows, by columns, or in the order in which somebody typed them.
 """
 
 from collections import Counter, defaultdict
@@ -41,33 +41,33 @@ from docmill.tasks.parse.pdf.text.line import TextLine, texts_to_join
 from docmill.tasks.parse.pdf.text.pdfium_calls import around_all, spans_over
 from docmill.tasks.parse.pdf.text.ruling_lines import LevelRules
 
-# How many whole rows make a table. With fewer, a date beside an address becomes one; with more, small tables stay text.
+# Complete rows that make a table. With fewer, a date next to an address becomes one; with more, small tables stay text.
 _MIN_ROWS = 3
-_MIN_HEADED = 2  # where a rule below the first row, or its bold letters, say that it is a header
-_MIN_PAIRS = 4  # two columns are also made by forms, lists and contents
+_MIN_HEADED = 2  # if a rule below the first row, or its bold letters, show that it is a header
+_MIN_PAIRS = 4  # for two columns: forms, lists and tables of contents have these, too
 _MIN_SHARE = 0.6
-"""Share of the rows that have two cells or more. With less, most of the rows are lines of text."""
+"""Minimum share of rows with two cells or more. Below it, most rows are lines of text."""
 
 _FAR = 1.9
-"""Font sizes between two rows, twice that where a rule stands there. More joins two tables, less splits one."""
+"""Font sizes between two rows; twice that if there is a rule between them. More joins two tables, less splits one."""
 _WIDER = 1.6
-"""How much wider than between the rows above a gap may be: beyond it another table begins."""
-_FAR_WIDER = 3.0  # the same where a rule stands in it, above a sum or above the next table, and in none of the others
-_LEAST_GAP = 0.5  # of a line's height: tighter rows do not make the next gap a wide one
-_SAME_SIZE = 0.05  # of the font size: more is another font
-_CELL_SIZE = 0.25  # of the font size: rows that differ more, a title and its text, are no rows of one table
-_LEAST_BANDS = 3  # rows that rules part: fewer rules are those around a header and a sum
-_TRIES = 3  # beginnings, and ends, that are tried for each run of rows: a caption may stand above, a note below
+"""How much wider a gap may be than the gaps between the rows above: a wider one begins another table."""
+_FAR_WIDER = 3.0  # the same for a gap with a rule in it, above a sum or the next table, if no other gap has one
+_LEAST_GAP = 0.5  # of a line's height: below this, tight rows do not make the next gap count as wide
+_SAME_SIZE = 0.05  # of the font size: a larger difference is another font
+_CELL_SIZE = 0.25  # of the font size: rows that differ more, such as a title and its text, are not of one table
+_LEAST_BANDS = 3  # rows separated by rules: fewer rules are around a header and a sum
+_TRIES = 3  # starts, and ends, to try for each run of rows: it may include a caption above or a note below
 _MOST_HEADER_ROWS = 4  # above a rule; more are rows of data above a sum
-_MOST_SINGLE = 2  # rows of one cell in succession; three are a paragraph below the table
+_MOST_SINGLE = 2  # consecutive rows of one cell; three are a paragraph below the table
 
-_PlacedRow = tuple[float, list[str]]  # the height that a row stands at, and its texts by column
+_PlacedRow = tuple[float, list[str]]  # the vertical middle of a row, and its texts by column
 
 
 def with_tables(items: list[Item], rules: LevelRules, code: bool) -> list[Item]:
-    """Return items in their order, with each run of rows that is surely a table as one item.
+    """Return items in their order, with each run of rows that is certainly a table as one item.
 
-    `rules` are the page's horizontal rules. If letters of one width are `code`, what they align is part of a listing.
+    `rules` are the page's horizontal rules. If monospaced text is `code`, its aligned rows are part of a listing.
     """
     rows = rows_of(items, rules)
     if _are_single(items, rows):
@@ -75,7 +75,7 @@ def with_tables(items: list[Item], rules: LevelRules, code: bool) -> list[Item]:
     start = 0
     out: list[Item] = []
     while start < len(rows):
-        if len(rows[start]) < 2:  # as nearly all are: no table begins there
+        if len(rows[start]) < 2:  # true of nearly all rows; no table begins here
             some, start = rows[start], start + 1
         else:
             some, start = _next_items(rows, start, code, rules)
@@ -84,7 +84,7 @@ def with_tables(items: list[Item], rules: LevelRules, code: bool) -> list[Item]:
 
 
 def _are_single(items: list[Item], rows: list[list[Item]]) -> bool:
-    """Return whether so few items stand beside another that these are no table, and there is none among them."""
+    """Return whether too few items are side by side to form a table, and none of the items is a table."""
     return len(items) - len(rows) < _MIN_HEADED and not any(isinstance(item, PageTable) for item in items)
 
 
@@ -94,7 +94,7 @@ def _made(cells: list[list[str]], lines: list[TextLine], spans: list[Span], head
 
 
 def _headed(rows: list[_PlacedRow], spans: list[Span], rules: LevelRules) -> int:
-    """Return how many rows are a header: several above a rule as wide as the table; 0 if no rule tells."""
+    """Return how many rows form a header: several above a rule as wide as the table; 0 if there is no such rule."""
     above = [*takewhile(lambda pair: not _is_above_rule(*pair, spans, rules), pairwise(rows[: _MOST_HEADER_ROWS + 1]))]
     deep = len(above) + 1
     several = 1 < deep <= min(_MOST_HEADER_ROWS, len(rows) - 1)
@@ -102,7 +102,7 @@ def _headed(rows: list[_PlacedRow], spans: list[Span], rules: LevelRules) -> int
 
 
 def _are_names(cells: list[list[str]], deep: int) -> bool:
-    """Return whether so many rows together name columns; all but one of them leave the first column empty."""
+    """Return whether the first `deep` rows together name the columns; all but one leave the first column empty."""
     names = [" ".join(filter(None, column)) for column in zip(*cells[:deep], strict=True)]
     return sum(bool(row[0]) for row in cells[:deep]) < 2 and header_rows([names, *cells[deep:]]) > 0
 
@@ -112,9 +112,9 @@ def _is_above_rule(one: _PlacedRow, other: _PlacedRow, spans: list[Span], rules:
 
 
 def _next_items(rows: list[list[Item]], start: int, code: bool, rules: LevelRules) -> tuple[list[Item], int]:
-    """Return the items from a row on, up to and with the table found there, and the row after them.
+    """Return the items from a row up to and including the table found there, and the index of the row after them.
 
-    Letters of one width are `code`, or those of a typewriter.
+    If monospaced text is `code`, it is not a table.
     """
     end = _end(rows, start, rules)
     for first, last in _tries(rows, start, end):
@@ -131,7 +131,7 @@ def _is_mono(rows: Sequence[Sequence[Item]]) -> bool:
 
 
 def _tries(rows: list[list[Item]], start: int, end: int) -> Iterator[tuple[int, int]]:
-    """Yield where a table may begin and end: its run's first rows may stand above it, its last rows below."""
+    """Yield possible starts and ends of a table: the first rows of the run may precede it, the last may follow it."""
     ends = [place for place in range(end - 1, start, -1) if 2 * len(rows[place]) <= len(rows[place - 1])]
     for last in [end, *ends[: _TRIES - 1]]:
         for first in range(start, min(last, start + _TRIES)):
@@ -139,7 +139,7 @@ def _tries(rows: list[list[Item]], start: int, end: int) -> Iterator[tuple[int, 
 
 
 def _end(rows: list[list[Item]], start: int, rules: LevelRules) -> int:
-    """Return the end of the run of rows that begins here; it begins with at least two cells, else it is empty."""
+    """Return the end of the run of rows that begins here; it is empty if its first row has fewer than two cells."""
     if len(rows[start]) < 2:
         return start
     last, widest = start + 1, 0.0
@@ -147,7 +147,7 @@ def _end(rows: list[list[Item]], start: int, rules: LevelRules) -> int:
         above, row = rows[place - 1], rows[place]
         if not _is_next(above, row, rows[last - 1], rules):
             break
-        if place > start + 1:  # a header, too, stands further from its rows
+        if place > start + 1:  # the gap below a header may be wider, too
             apart, parted = gap(above, row), is_parted(above, row, rules)
             if apart > (_FAR_WIDER if parted else _WIDER) * widest > 0:
                 break
@@ -160,12 +160,12 @@ def _end(rows: list[list[Item]], start: int, rules: LevelRules) -> int:
 
 
 def _is_next(above: list[Item], row: list[Item], cells: list[Item], rules: LevelRules) -> bool:
-    """Return whether a row may go on the table of the row above it; `cells` is the last row of several cells."""
+    """Return whether a row may continue the table above it; `cells` is the last row with several cells."""
     return _is_below(above, row, rules) and not _is_heading(row, cells)
 
 
 def _is_heading(row: list[Item], cells: list[Item]) -> bool:
-    """Return whether a row is one piece in the first column, or left of it, in another font than the cells above it."""
+    """Return whether a row is one piece in or left of the first column, in another font than the cells above."""
     one, other = row[0], cells[0]
     if len(row) > 1 or not isinstance(one, TextLine) or not isinstance(other, TextLine):
         return False
@@ -174,7 +174,7 @@ def _is_heading(row: list[Item], cells: list[Item]) -> bool:
 
 
 def _is_below(above: list[Item], row: list[Item], rules: LevelRules) -> bool:
-    """Return whether a row is closely below another, in a font of about its size."""
+    """Return whether a row is closely below another and about the same font size."""
     one, other = above[0], row[0]
     if not isinstance(one, TextLine) or not isinstance(other, TextLine):
         return False
@@ -191,7 +191,7 @@ def _top(row: list[Item]) -> float:
 
 
 def _table(rows: list[list[Item]], rules: LevelRules) -> PageTable | None:
-    """Return the table in these rows, or None unless that is sure."""
+    """Return the table in these rows, None if it is doubtful."""
     cut = [in_cells(row) for row in rows]
     spans = columns_of(cut)
     if len(spans) < 2:
@@ -207,9 +207,9 @@ def _table(rows: list[list[Item]], rules: LevelRules) -> PageTable | None:
 
 
 def _is_ruled(cut: list[Row], spans: list[Span], rules: LevelRules) -> bool:
-    """Return whether a rule, or the end of a fill, below all of the first row, a header, parts it from the second.
+    """Return whether a rule or the edge of a fill, as wide as the first row, separates it as a header from the second.
 
-    Where the header leaves out some columns, that is below all of the table, and the second row is no header.
+    If the first row omits some columns, the rule must be as wide as the table, and none such may follow the second row.
     """
     first, second, *more = cut
     if len(first) < 2:
@@ -225,7 +225,7 @@ def _is_ruled(cut: list[Row], spans: list[Span], rules: LevelRules) -> bool:
 
 
 def _are_banded(cut: list[Row], spans: list[Span], rules: LevelRules) -> bool:
-    """Return whether rules, or the edges of fills, as wide as the table part most of the rows of several cells."""
+    """Return whether rules or edges of fills, as wide as the table, separate most rows with several cells."""
     rows = [row for row in cut if len(row) > 1]
     heights = [middle(row[0][0]) for row in rows]
     parted = sum(rules.parts(upper, lower, spans[0][0], spans[-1][1]) for upper, lower in pairwise(heights))
@@ -233,7 +233,7 @@ def _are_banded(cut: list[Row], spans: list[Span], rules: LevelRules) -> bool:
 
 
 def _is_set_apart(cut: list[Row], width: int) -> bool:
-    """Return whether the first row is bold, or slanted, and the second is not; one of more columns may be empty."""
+    """Return whether the first row is bold or italic and the second not; one of three or more columns may be empty."""
     if len(cut[0]) < max(width - 1, 2):
         return False
     return any(_are_all(cut[0], style) and not _are_all(cut[1], style) for style in ("bold", "italic"))
@@ -244,21 +244,21 @@ def _are_all(row: Row, style: str) -> bool:
 
 
 def _least_rows(width: int, few: bool) -> int:
-    """Return the minimum number of complete rows: fewer if other signs say that they are a table."""
+    """Return the minimum number of complete rows; `few` says that other signs indicate a table."""
     if few:
         return _MIN_HEADED
     return _MIN_ROWS if width > 2 else _MIN_PAIRS
 
 
 def _are_enough(counts: Counter[int], width: int, least: int) -> bool:
-    """Return whether enough rows are whole, and enough of all have several cells."""
-    full = counts[width] + (counts[width - 1] if width > 2 else 0)  # one cell may stand beside several rows
+    """Return whether enough rows are complete, and a large enough share has several cells."""
+    full = counts[width] + (counts[width - 1] if width > 2 else 0)  # one cell may span several rows
     rows = counts.total()
     return full >= least and rows - counts[1] >= _MIN_SHARE * rows
 
 
 def _cells(cut: list[Row], spans: list[Span], rules: LevelRules) -> list[_PlacedRow] | None:
-    """Return the texts of cells by row and column, None where a cell stands in no column."""
+    """Return the texts of cells by row and column; None if a cell is in no column."""
     rows: list[tuple[float, defaultdict[int, list[str]]]] = []
     for at, row in enumerate(cut):
         places = [place_of(cell, spans) for cell in row]
@@ -272,7 +272,7 @@ def _cells(cut: list[Row], spans: list[Span], rules: LevelRules) -> list[_Placed
 
 
 def _is_more(above: Row, row: Row, column: int, rules: LevelRules) -> bool:
-    """Return whether a row is the next line of a cell above: alone, and further right or within a sentence."""
+    """Return whether a row is the next line of a cell above: one cell, not in the first column or in lower case."""
     if len(row) > 1 or is_parted([*chain.from_iterable(above)], [*row[0]], rules):
         return False
     return column > 0 or row[0][0].text[:1].islower()
@@ -286,9 +286,9 @@ _Level = list[TextLine]
 
 
 def with_level_tables(items: list[Item], read: list[Item], rules: LevelRules, code: bool) -> list[Item]:
-    """Return what was `read` of a page's items, with each table of figures that explains its lines better."""
+    """Return the items as `read`, with each table of figures that explains its lines better than they do."""
     lines = [item for item in items if isinstance(item, TextLine)]
-    if sum(is_value(line.text) for line in lines) < LAYOUT.figures * LAYOUT.rows:  # as on most pages
+    if sum(is_value(line.text) for line in lines) < LAYOUT.figures * LAYOUT.rows:  # true of most pages
         return read
     for levels in _figure_runs(levels_of(lines)):
         found = None if code and _is_mono([*filter(has_figures, levels)]) else _level_table(levels, lines, rules)
@@ -298,7 +298,7 @@ def with_level_tables(items: list[Item], read: list[Item], rules: LevelRules, co
 
 
 def _figure_runs(levels: list[_Level]) -> Iterator[list[_Level]]:
-    """Yield the runs of levels of figures, with the levels between and around them."""
+    """Yield the runs of levels with figures, including the levels between and around them."""
     run: list[int] = []
     for at in (at for at, level in enumerate(levels) if has_figures(level)):
         if run and not _goes_on(levels, run, at):
@@ -314,7 +314,7 @@ def _run(levels: list[_Level], run: list[int]) -> Iterator[list[_Level]]:
 
 
 def _goes_on(levels: list[_Level], run: list[int], at: int) -> bool:
-    """Return whether a level of figures is about as far below a run of others as these are from one another."""
+    """Return whether a level of figures follows a run at about the run's usual distance between levels."""
     steps = [levels[lower][0].middle - levels[upper][0].middle for upper, lower in pairwise([*run, at])]
     usual = median(steps[:-1]) if len(steps) > 1 else 2 * levels[at][0].height
     near = steps[-1] < LAYOUT.next_row * usual * (1 + (at - run[-1] > 1))
@@ -324,7 +324,7 @@ def _goes_on(levels: list[_Level], run: list[int], at: int) -> bool:
 def _level_table(
     levels: list[_Level], lines: list[TextLine], rules: LevelRules
 ) -> tuple[PageTable, list[TextLine]] | None:
-    """Return the table of levels of figures, grown to what stands around it, and its lines; None if few of them fit."""
+    """Return the table of levels of figures, grown by text around it, and its lines; None if too few levels fit."""
     spans, names = columns_of_figures(levels)
     rows = _longest_fitting(_rows_of_levels(levels, spans), spans) if spans else []
     if len(rows) < LAYOUT.rows:
@@ -347,12 +347,12 @@ def _grown_rows(
 
 
 def _are_numbered(rows: list[tuple[_Level, list[str]]]) -> bool:
-    """Return whether the first column holds a figure in all rows below the first, but for heads."""
+    """Return whether the first column has a digit in all rows below the first, except heads."""
     return all(len(row) == 1 or any(map(str.isdigit, texts[0])) for row, texts in rows[1:])
 
 
 def _longest_fitting(rows: list[_Level], spans: list[Span]) -> list[tuple[_Level, list[str]]]:
-    """Return the most rows in succession that fit columns, with their texts; a name in larger letters is a heading."""
+    """Return the longest sequence of rows that fit the columns, with their texts; larger letters are a heading."""
     most = (1 + LAYOUT.other_size) * median([line.size for row in rows for line in row] or [0.0])
     both = [(row, _cells_of_level(row, spans, most)) for row in rows]
     longest = max(
@@ -364,7 +364,7 @@ def _longest_fitting(rows: list[_Level], spans: list[Span]) -> list[tuple[_Level
 
 
 def _rows_of_levels(levels: list[_Level], spans: list[Span]) -> list[_Level]:
-    """Return levels within columns as rows; a line that is part of the name of a row near it belongs to that."""
+    """Return levels within the columns as rows; a line that is part of the name of a nearby row is added to it."""
     inside = [_within(level, spans) for level in levels]
     rows = [[*level] for level in inside]
     for at, level in enumerate(inside):
@@ -382,7 +382,7 @@ def _within(level: _Level, spans: list[Span]) -> _Level:
 
 
 def _row_of_name(level: _Level, levels: list[_Level], spans: list[Span]) -> int | None:
-    """Return the level of the row that a line between rows names in part, None for a row of its own."""
+    """Return the level of the row whose name a line between rows is part of; None if the line is a row itself."""
     if len(level) != 1 or spans_over(level[0].box[::2], spans) != [0]:
         return None
     near = [at for at, other in enumerate(levels) if len(other) > 1 and _may_name(level[0], other, spans)]
@@ -390,7 +390,7 @@ def _row_of_name(level: _Level, levels: list[_Level], spans: list[Span]) -> int 
 
 
 def _may_name(line: TextLine, level: _Level, spans: list[Span]) -> bool:
-    """Return whether a line above or below a level is part of the name of its row: there is none, or it goes on."""
+    """Return whether a line near a level is part of its row's name: the row has none yet, or the line continues it."""
     if abs(line.middle - level[0].middle) > LAYOUT.off_figures * line.height:
         return False
     goes_on = line.text[:1].islower() and line.middle > level[0].middle
@@ -398,8 +398,8 @@ def _may_name(line: TextLine, level: _Level, spans: list[Span]) -> bool:
 
 
 def _cells_of_level(row: _Level, spans: list[Span], most: float) -> list[str]:
-    """Return the texts of a row by column; nothing if a line fits no column. One alone is a head, if less than `most`
-    points large.
+    """Return the texts of a row by column; nothing if a line fits no column. A single line is a head if its font is
+    smaller than `most` points.
     """
     if len(row) == 1:
         return [row[0].text, *[""] * (len(spans) - 1)] if row[0].size < most else []
@@ -408,7 +408,7 @@ def _cells_of_level(row: _Level, spans: list[Span], most: float) -> list[str]:
     held: defaultdict[int, list[str]] = defaultdict(list)
     for line in sorted(row, key=lambda one: (over[id(one)][:1], one.box[1])):
         parts = parts_by_columns(line, spans)
-        # What stands over the next column, too, is cut off there if that has something of its own.
+        # A line may reach into the next column only if another text begins in that column.
         if parts is None or (len(parts) == 1 and not begun.issuperset(over[id(line)])):
             return []
         for column, text in parts:
@@ -417,7 +417,7 @@ def _cells_of_level(row: _Level, spans: list[Span], most: float) -> list[str]:
 
 
 def _better(read: list[Item], table: PageTable, lines: list[TextLine]) -> list[Item]:
-    """Return a reading with a table in the place of its lines, unless the tables read there explain them as well."""
+    """Return `read` with a table in place of its lines, unless the tables already there explain them as well."""
     own = {*map(id, lines)}
     others = _beside(read, table)
     left = [item for item in read if id(item) in own]
@@ -430,7 +430,7 @@ def _better(read: list[Item], table: PageTable, lines: list[TextLine]) -> list[I
 
 
 def _holds(table: PageTable, others: list[PageTable]) -> bool:
-    """Return whether a table begins no lower and ends no higher than others."""
+    """Return whether a table covers the others from top to bottom."""
     return all(table.box[1] - 1 < item.box[1] and item.box[3] < table.box[3] + 1 for item in others)
 
 
@@ -442,7 +442,7 @@ def _beside(read: list[Item], table: PageTable) -> list[PageTable]:
 
 
 def _impure(table: PageTable) -> int:
-    """Return how many cells of a table's columns of figures hold words beside a figure."""
+    """Return how many cells in a table's columns of figures have words next to a figure."""
     count = 0
     for column in zip(*table.cells[table.header_rows :], strict=True):
         if 2 * sum(map(is_value, filter(None, column))) > sum(map(bool, column)):
@@ -451,6 +451,6 @@ def _impure(table: PageTable) -> int:
 
 
 def _is_impure(cell: str) -> bool:
-    """Return whether words stand behind a figure, and more of them than a unit."""
+    """Return whether a figure is followed by words longer than a unit."""
     figure, *words = cell.split(" ") or [""]
     return is_value(figure) and sum(map(str.isalpha, "".join(words))) > LAYOUT.unit

@@ -1,4 +1,4 @@
-"""PDF cuts: split lines at the gaps between cells that the rows near them leave free, too."""
+"""PDF cuts: lines split at gaps between cells that nearby rows leave free, too."""
 
 from bisect import bisect_left, insort
 from collections.abc import Iterator, Sequence
@@ -10,30 +10,31 @@ from docmill.tasks.parse.pdf.text.gaps import Gap
 from docmill.tasks.parse.pdf.text.line import TextLine
 from docmill.tasks.parse.pdf.text.text_layer import TextLayer
 
-_NEAR_ROWS = 5.5  # heights of a line: the gaps of rows further up or down are of another table
+_NEAR_ROWS = 5.5  # line heights: gaps of rows further up or down belong to another table
 _LEVEL = -0.3
-"""Share of the lower line's height, which lines side by side share: a cell in the middle of its row is off by half."""
-_MOST_LINES = 6  # of one cell: so many lines back a neighbour is looked for, which bounds the work for each line
-_SAME_EDGE = 1.2  # points that the edges of one column may be apart
-_EXACT = 0.3  # points between edges of a column behind a narrow gap: words begin so near to it by chance only
-_GAP = 0.4  # font sizes: a gap must be wider than the spaces of a line
-_FIGURES_GAP = 0.8  # font sizes between two figures: no space within a number, or in a row of them, is as wide
+"""Overlap of lines side by side, as a share of the lower one's height. It is negative because a cell in the middle of
+its row is off by half."""
+_MOST_LINES = 6  # of one cell: how many lines back to look for a neighbour, which bounds the work for each line
+_SAME_EDGE = 1.2  # points by which the edges of one column may differ
+_EXACT = 0.3  # points between edges of a column at a narrow gap: other words begin this close only by chance
+_GAP = 0.4  # font sizes: a gap between cells must be wider than the spaces in a line
+_FIGURES_GAP = 0.8  # font sizes between two figures: spaces within a number or between numbers in text are narrower
 _END_GAP = 0.7
-"""Font sizes of a gap in such a strip, in a line above or below all of its rows: a line of text stands there, too, and
-the space beside a word in another font is half a size wide."""
-_SHARED = 0.25  # font sizes that a gap and a strip share: a header that is centred may reach into its column's gap
-_MOST_NEAR = 100  # gaps near a line that are looked at, which bounds the work for each line
-_OUTLIER = 1.4  # times as wide as other gaps of its line: the spaces of justified text are all alike
-_HEADER_ROWS = 3.5  # heights of a line between the lines of a header, and to the first row below them
-_LEAST_STRIPS = 2  # of rows, in which a header has gaps: in one of them a line of text has one, too
+"""Font sizes of a gap in a strip, for a line above or below all of the strip's rows: it may be a line of text, in which
+the space next to a word in another font is half a font size wide."""
+_SHARED = 0.25  # font sizes of overlap between a gap and a strip: a centred header may reach into its column's gap
+_MOST_NEAR = 100  # gaps to examine near a line, which bounds the work for each line
+_OUTLIER = 1.4  # times as wide as the other gaps of its line: the spaces in justified text are all alike
+_HEADER_ROWS = 3.5  # line heights between the lines of a header, and to the first row below them
+_LEAST_STRIPS = 2  # in which a header has gaps: a line of text may have a gap in one
 
-_LOOSE, _LOOSE_TIMES = 0.55, 1.8  # font sizes, and times the usual gap of its line, of one that is no space
+_LOOSE, _LOOSE_TIMES = 0.55, 1.8  # font sizes, and multiple of its line's usual gap: a wider gap is not a space
 
-_RowGap = tuple[float, float, float]  # between two cells: the height of their middle, where it begins, where it ends
+_RowGap = tuple[float, float, float]  # a gap between two cells: the cells' vertical middle, its left and its right
 
 
 def parted(line: TextLine, places: Sequence[float], layer: TextLayer) -> list[TextLine]:
-    """Return a line in pieces, cut between words at each of the places, from the left."""
+    """Return the pieces of a line, cut between words at each of the places, from the left."""
     if not places:
         return [line]
     pieces = layer.parted(line, places)
@@ -43,18 +44,18 @@ def parted(line: TextLine, places: Sequence[float], layer: TextLayer) -> list[Te
 
 @dataclass(slots=True)
 class _Strip:
-    """What the gaps of some rows have in common, from the top."""
+    """The strip that the gaps of several rows share; `gaps` run from the top."""
 
     left: float
     right: float
     gaps: list[_RowGap]
 
     def sides(self, height: float) -> int:
-        """Return on how many sides of a height, above and below, its rows are."""
+        """Return 2 if it has rows both above and below a height, else 1."""
         return len({gap[0] > height for gap in self.gaps})
 
     def sides_alike(self, height: float, gap: Gap, off_end: float, off_start: float) -> int:
-        """Return on how many sides rows have a cell that ends, or one that begins, so near to where a gap does."""
+        """Return on how many sides of a height, above and below, cells of rows end or begin this close to a gap."""
         return max(
             len({row > height for row, end, _ in self.gaps if abs(end - gap[0]) < off_end}),
             len({row > height for row, _, start in self.gaps if abs(start - gap[1]) < off_start}),
@@ -62,7 +63,7 @@ class _Strip:
 
 
 def cut_as_neighbours(lines: list[TextLine], layer: TextLayer) -> list[TextLine]:
-    """Return lines, those of rows cut at the gaps that rows near them leave free, too, and between figures."""
+    """Return lines, with rows cut at the gaps that nearby rows leave free, too, and between figures."""
     gaps, places = _gaps_of_rows(lines, layer)
     found: list[list[TextLine]] = []
     for index, line in enumerate(lines):
@@ -77,7 +78,7 @@ def cut_as_neighbours(lines: list[TextLine], layer: TextLayer) -> list[TextLine]
 
 
 def _cut_headers(found: list[list[TextLine]], gaps: list[_RowGap], places: set[int], layer: TextLayer) -> None:
-    """Cut the lines that are whole and stand above rows, from the rows up to the first line of their header."""
+    """Cut uncut lines above rows, from the row next to them up to the first line of the header."""
     for index in reversed(range(len(found) if gaps else 0)):
         line = found[index][0]
         if len(found[index]) == 1 and index not in places and " " in line.text and not line.font.mono:
@@ -86,17 +87,17 @@ def _cut_headers(found: list[list[TextLine]], gaps: list[_RowGap], places: set[i
 
 
 def _insert(gaps: list[_RowGap], pieces: list[TextLine]) -> None:
-    """Insert the gaps between pieces of a line, which tell where the next row is to be cut."""
+    """Insert the gaps between the pieces of a line; they show where to cut the next row."""
     for one, other in pairwise(pieces):
         insort(gaps, (one.middle, one.right, other.left))
 
 
 def _gaps_of_rows(lines: list[TextLine], layer: TextLayer) -> tuple[list[_RowGap], set[int]]:
-    """Return the gaps between lines side by side, from the top, and the places of these lines: others are text."""
+    """Return the gaps between lines side by side, from the top, and the indexes of these lines."""
     gaps: list[_RowGap] = []
     places = set[int]()
     for index, other in enumerate(lines):
-        # Those before are the lines of the cell to the left, or of its own cell.
+        # The lines before it belong to the cell to its left, or to its own cell.
         place = _neighbour(lines, index)
         if place is not None:
             gaps.append((other.middle, lines[place].right, other.left))
@@ -108,14 +109,14 @@ def _gaps_of_rows(lines: list[TextLine], layer: TextLayer) -> tuple[list[_RowGap
 
 
 def _loose(line: TextLine, layer: TextLayer) -> list[Gap]:
-    """Return the gaps of a line that are far wider than its usual one: no spaces between words."""
+    """Return the gaps that are far wider than usual in their line, so not spaces between words."""
     gaps = layer.gaps(line) if " " in line.text else []
     least = max(_LOOSE * line.size, _LOOSE_TIMES * median(map(_width, gaps)) if gaps else 0.0)
     return [gap for gap in gaps if _width(gap) > least]
 
 
 def _neighbour(lines: list[TextLine], index: int) -> int | None:
-    """Return which of the lines before one, all of them left of it or in its column, stands beside it."""
+    """Return the index of the line left of this one on its level, among the lines before it; None if there is none."""
     left, top, _, bottom = lines[index].box
     for at in range(index - 1, max(index - _MOST_LINES, 0) - 1, -1):
         start, upper, end, lower = lines[at].box
@@ -129,7 +130,7 @@ def _neighbour(lines: list[TextLine], index: int) -> int | None:
 
 
 def _crossing(line: TextLine, gaps: list[_RowGap]) -> list[_RowGap]:
-    """Return the gaps of rows near a line that are over or under its words."""
+    """Return the gaps of nearby rows that are above or below the words of a line."""
     if " " not in line.text:
         return []
     (left, _, right, _), middle = line.box, line.middle
@@ -140,9 +141,9 @@ def _crossing(line: TextLine, gaps: list[_RowGap]) -> list[_RowGap]:
 
 
 def _cuts(line: TextLine, near: list[_RowGap], beside: bool, figures: bool, layer: TextLayer) -> list[float]:
-    """Return where a line is to be cut: at gaps that rows leave free, or between figures.
+    """Return where to cut a line: at gaps that rows leave free, or between figures.
 
-    A line that stands `beside` none is a row only if its cells begin, or end, where those above and below do.
+    A line with no other `beside` it is a row only if its cells begin or end where the cells above and below do.
     """
     gaps = layer.gaps(line)
     least = _GAP * line.size
@@ -156,7 +157,7 @@ def _cuts(line: TextLine, near: list[_RowGap], beside: bool, figures: bool, laye
 
 
 def _of_header(line: TextLine, rows: list[_RowGap], layer: TextLayer) -> set[Gap]:
-    """Return the gaps of a line above rows that has one, and somewhere a loose one, in all strips that it crosses."""
+    """Return the gaps of a header line: it has a gap in each strip that it crosses, at least one of them loose."""
     crossed = _crossed(line, rows)
     gaps = layer.gaps(line) if len(crossed) >= _LEAST_STRIPS else []
     if len(gaps) < _LEAST_STRIPS:
@@ -169,7 +170,7 @@ def _of_header(line: TextLine, rows: list[_RowGap], layer: TextLayer) -> set[Gap
 
 
 def _crossed(line: TextLine, rows: list[_RowGap]) -> list[_Strip]:
-    """Return the strips within a line that the rows closely below it leave free."""
+    """Return the strips within a line's width that the rows closely below leave free."""
     first = bisect_left(rows, (line.middle + _SHARED * line.size,))
     last = bisect_left(rows, (line.middle + _HEADER_ROWS * line.height,))
     strips = _strips(rows[first : min(last, first + _MOST_NEAR)], _GAP * line.size)
@@ -177,7 +178,7 @@ def _crossed(line: TextLine, rows: list[_RowGap]) -> list[_Strip]:
 
 
 def _gap_in(strip: _Strip, line: TextLine, gaps: list[Gap], least: float) -> Iterator[Gap]:
-    """Yield the gap of a line that shares most with a strip, if it is so wide, or cells begin or end there."""
+    """Yield the gap that overlaps a strip most, if it is wider than `least` or aligned with cells of its rows."""
     shared, gap = max((min(gap[1], strip.right) - max(gap[0], strip.left), gap) for gap in gaps)
     is_loose = shared > _SHARED * line.size and _width(gap) > least
     if is_loose or strip.sides_alike(line.middle, gap, _EXACT, _EXACT):
@@ -185,13 +186,13 @@ def _gap_in(strip: _Strip, line: TextLine, gaps: list[Gap], least: float) -> Ite
 
 
 def _outliers(gaps: list[Gap], between: set[Gap], exact: set[Gap]) -> list[Gap]:
-    """Return the gaps in strips that are wider than the spaces of their line."""
+    """Return the gaps in strips that are clearly wider than the spaces of their line."""
     plain = max((_width(gap) for gap in gaps if gap not in between | exact), default=0.0)
     return [gap for gap in between if _width(gap) > _OUTLIER * plain]
 
 
 def _exact(line: TextLine, gaps: list[Gap], wide: list[Gap], strips: list[_Strip]) -> Iterator[Gap]:
-    """Yield the gaps at which cells both above and below end, or begin."""
+    """Yield the gaps at which cells both above and below end, or both begin."""
     around = [strip for strip in strips if strip.sides(line.middle) > 1]
     for gap in gaps if around else ():
         off = (_SAME_EDGE, _SAME_EDGE) if gap in wide else (0.0, _EXACT)
@@ -200,7 +201,7 @@ def _exact(line: TextLine, gaps: list[Gap], wide: list[Gap], strips: list[_Strip
 
 
 def _strips(gaps: list[_RowGap], least: float) -> list[_Strip]:
-    """Return the strips wider than `least` that rows leave free, as columns do."""
+    """Return the strips wider than `least` that rows leave free, as between columns."""
     strips = list[_Strip]()
     for gap in gaps:
         for strip in strips:
@@ -215,7 +216,7 @@ def _strips(gaps: list[_RowGap], least: float) -> list[_Strip]:
 
 
 def _between(wide: list[Gap], strips: list[_Strip], line: TextLine) -> Iterator[Gap]:
-    """Yield the widest of a line's gaps in each strip; at an end of the rows it is wider than elsewhere."""
+    """Yield the widest of a line's gaps in each strip; above or below all rows of a strip, it must be wider."""
     for strip in strips:
         over = [gap for gap in wide if min(gap[1], strip.right) - max(gap[0], strip.left) > _SHARED * line.size]
         found = max(over, key=_width, default=None)

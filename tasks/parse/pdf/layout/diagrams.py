@@ -1,4 +1,4 @@
-"""PDF diagrams: boxes with a few words each that stand apart from one another, with lines between them."""
+"""PDF diagrams: separate boxes with a few words each, with lines between them."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -8,21 +8,21 @@ from docmill.tasks.parse.pdf.layout.grid import Grid, grid_of, leader, places_of
 from docmill.tasks.parse.pdf.text.line import TextLine
 from docmill.tasks.parse.pdf.text.ruling_lines import PageRules, Rule
 
-_LEAST_BOXES = 5  # that stand apart, in the diagrams that were looked at six and more; a form has four blocks at most
-_OUTSIDE = 0.4  # share of the letters outside of boxes: names of lines are a third, the text of forms is more
-_AROUND = 0.3  # share of the area around boxes: of diagrams two fifths and more, of tables with cells left out a fifth
-_JOINED = 1  # piece of a line between boxes for each of these: business cards have none
+_LEAST_BOXES = 5  # separate boxes: the diagrams examined have at least six; a form has at most four blocks
+_OUTSIDE = 0.4  # share of letters outside boxes: labels of lines make up a third, the text of forms more
+_AROUND = 0.3  # share of the area around boxes: at least two fifths in diagrams, a fifth in tables with omitted cells
+_JOINED = 1  # pieces of connecting lines per box: business cards have none
 
 
 def may_be_diagram(rules: PageRules) -> bool:
-    """Return whether a page has as many rules as the boxes of a diagram have sides."""
+    """Return whether a page has enough rules for the sides of a diagram's boxes."""
     return min(len(rules.level), len(rules.upright)) >= 2 * _LEAST_BOXES
 
 
 def is_diagram(level: list[Rule], upright: list[Rule], lines: Sequence[TextLine]) -> bool:
-    """Return whether rules draw boxes that stand apart, with lines between them.
+    """Return whether rules draw separate boxes with lines between them.
 
-    What is around such boxes is a cell that is no rectangle; those of a table are, nearly all, and touch one another.
+    The space around such boxes is a cell that is not a rectangle. Nearly all cells of a table are rectangles and touch.
     """
     grid = grid_of(level, upright)
     if not grid:
@@ -40,14 +40,14 @@ def is_diagram(level: list[Rule], upright: list[Rule], lines: Sequence[TextLine]
 
 
 def is_full_grid(level: list[Rule], upright: list[Rule], lines: Sequence[TextLine]) -> bool:
-    """Return whether rules are those of a table: most letters within them are in cells."""
+    """Return whether rules belong to a table: most letters within them are in cells."""
     grid = grid_of(level, upright)
     letters = _letters(grid, lines) if grid else Counter[int]()
     return len(letters) > _LEAST_BOXES and 2 * letters[-1] < letters.total()
 
 
 def _letters(grid: Grid, lines: Sequence[TextLine]) -> Counter[int]:
-    """Return how many letters stand in each cell; at -1 those of lines that no cell holds whole."""
+    """Return the number of letters in each cell; -1 counts lines that are not within a single cell."""
     letters = Counter[int]()
     for line in lines:
         first, last = (grid.cell(x, line.middle) for x in (line.left, line.right))
@@ -56,13 +56,13 @@ def _letters(grid: Grid, lines: Sequence[TextLine]) -> Counter[int]:
 
 
 def _between(pairs: Sequence[tuple[int, int, bool]], boxes: set[int], around: set[int]) -> int:
-    """Return how many pieces of rules are no side of a box."""
+    """Return how many pieces of rules are not a side of a box."""
     free = [{one, other} for one, other, walled in pairs if walled and one not in boxes and other not in boxes]
     return sum(bool(cells & around) for cells in free)
 
 
 def _odd_cells(grid: Grid) -> Iterator[int]:
-    """Yield the cells that are no rectangle."""
+    """Yield the cells that are not rectangles."""
     units = Counter(number for row in grid.owner for number in row)
     for number, (rows, columns) in places_of_cells(grid).items():
         if units[number] != len(rows) * len(columns):
@@ -70,7 +70,7 @@ def _odd_cells(grid: Grid) -> Iterator[int]:
 
 
 def _area(grid: Grid, cells: set[int]) -> float:
-    """Return the area of some cells."""
+    """Return the total area of cells."""
     wide = [right - left for left, right in pairwise(grid.xs)]
     high = [bottom - top for top, bottom in pairwise(grid.ys)]
     return sum(
@@ -80,7 +80,7 @@ def _area(grid: Grid, cells: set[int]) -> float:
 
 
 def _neighbours(grid: Grid) -> Iterator[tuple[int, int, bool]]:
-    """Yield the cells of units side by side and below one another, and whether a rule parts the units."""
+    """Yield the cells of each two adjacent units, and whether a rule separates the units."""
     for row, numbers in enumerate(grid.owner):
         for column, (one, other) in enumerate(pairwise(numbers)):
             yield one, other, grid.beside[column + 1][row]
@@ -90,7 +90,7 @@ def _neighbours(grid: Grid) -> Iterator[tuple[int, int, bool]]:
 
 
 def _islands(pairs: Sequence[tuple[int, int]], boxes: set[int]) -> set[int]:
-    """Return one box for each group of boxes that touch one another."""
+    """Return one box for each group of touching boxes."""
     leaders = [*range(1 + max(boxes, default=0))]
     for one, other in pairs:
         leaders[leader(other, leaders)] = leader(one, leaders)

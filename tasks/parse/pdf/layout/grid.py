@@ -1,4 +1,4 @@
-"""PDF grids: tables whose cells stand between rules."""
+"""PDF grids: tables whose cells are bounded by rules."""
 
 from bisect import bisect_right
 from collections import defaultdict
@@ -22,13 +22,13 @@ from docmill.tasks.parse.pdf.text.ruling_lines import PageRules, Rule
 from docmill.tasks.parse.pdf.text.text_layer import TextLayer
 
 TOUCH = 3.0
-"""Points within which rules touch, or stand on one place: less loses corners drawn carelessly, more joins thin rows."""
+"""Points within which rules touch or share a position. Less misses carelessly drawn corners; more joins thin rows."""
 Rules = tuple[list[Rule], list[Rule]]
 Walls = list[list[bool]]
 
 
 def steps(places: list[float]) -> list[float]:
-    """Return places in order, those that touch as one."""
+    """Return the sorted places, with places that touch merged into one."""
     found: list[float] = []
     for place in sorted(places):
         if not found or place - found[-1] > TOUCH:
@@ -37,32 +37,33 @@ def steps(places: list[float]) -> list[float]:
 
 
 # Bounds on the work for one page.
-_MAX_UNITS = 10_000  # of a grid: drawings and maps have thousands of rules that cross one another
-_MAX_GRIDS = 50  # each costs a look at every line
+_MAX_UNITS = 10_000  # of a grid: drawings and maps have thousands of crossing rules
+_MAX_GRIDS = 50  # each needs a pass over all lines
 
 _MIN_FILLED = 0.25
-"""Share of the cells that must hold text: the grid behind a chart has less. A higher share loses tables to fill in."""
-_LEAST_FILLED = 3  # cells with text: two are a box with its caption
+"""Share of cells that must contain text: the grid behind a chart has less. A higher share loses tables to fill in."""
+_LEAST_FILLED = 3  # cells with text: two are a box and its caption
 
 _LONG_CELL, _MEAN_CELL = 1_500, 300
-"""Letters of one cell, and on average: a grid with longer texts is one that a whole page is laid out in."""
+"""Maximum letters in one cell, and on average: a grid with longer texts is the layout of a whole page."""
 
-_EDGE = 1.0  # point by which text may stand over a rule: the box of a letter is a little larger than its ink
+_EDGE = 1.0  # points by which text may overlap a rule: the box of a letter is a little larger than its ink
 _SAME_LEVEL = 1.6
-"""Points between the middles of lines on one level, whose boxes some fonts make as high as their letters; lines of a
-column are several times as far apart."""
-_LEVEL = 0.5  # of a line's height: pieces whose feet are closer stand side by side
+"""Points between the middles of lines on one level: in some fonts a line's box is only as high as its letters. Lines of
+a column are several times as far apart."""
+_LEVEL = 0.5  # of a line's height: pieces whose bottom edges are closer are side by side
 _MOST_PAIRS = 0.2
-"""Share of the lines that may share a cell with the piece beside them. More, and columns without rules were missed."""
+"""Maximum share of lines that share a cell with the next piece on their level. If more do, some columns have no rules
+and were missed."""
 
-_ROUNDING = 0.01  # points: a rule's place went through sums on its way to the grid's
+_ROUNDING = 0.01  # points: the grid's places are sums, so a rule's place may differ by a rounding error
 
 
 @dataclass(slots=True)
 class Grid:
-    """Rows and columns between rules; `owner[row][column]` is the number of the cell that a unit is part of.
+    """Rows and columns between rules; `owner[row][column]` is the number of the cell that a unit belongs to.
 
-    `beside[at][row]` says whether a rule stands at the place `at` of `xs` beside a row, `below[at][column]` of `ys`.
+    `beside[at][row]` says whether there is a rule at `xs[at]` next to a row, `below[at][column]` the same for `ys[at]`.
     """
 
     xs: list[float]
@@ -73,20 +74,20 @@ class Grid:
 
     @property
     def box(self) -> Box:
-        """Return the outer rules."""
+        """Return the box of the outer rules."""
         return (self.xs[0], self.ys[0], self.xs[-1], self.ys[-1])
 
     def cell(self, x: float, y: float) -> int:
-        """Return the cell at a point, -1 outside."""
+        """Return the number of the cell at a point, -1 outside the grid."""
         column, row = bisect_right(self.xs, x) - 1, bisect_right(self.ys, y) - 1
         inside = 0 <= column < len(self.xs) - 1 and 0 <= row < len(self.ys) - 1
         return self.owner[row][column] if inside else -1
 
 
 def may_hold_table(lines: list[TextLine]) -> bool:
-    """Return whether two pairs of lines stand on one level; otherwise there is no need to search for rules.
+    """Return whether two pairs of lines are on one level; otherwise there is no need to search for rules.
 
-    Lines with right-to-left letters have figures of another font beside them, which stand at another height.
+    Lines with right-to-left letters always qualify: figures next to them are in another font, at another height.
     """
     middles = sorted([line.box[1] + line.box[3] for line in lines])
     level = sum([other - one < 2 * _SAME_LEVEL for one, other in pairwise(middles)])
@@ -94,7 +95,7 @@ def may_hold_table(lines: list[TextLine]) -> bool:
 
 
 def ruled_tables(lines: list[TextLine], rules: PageRules, layer: TextLayer) -> list[Item]:
-    """Return a page's lines, with each ruled table in place of the first of its lines."""
+    """Return a page's lines, with each ruled table in place of its first line."""
     items: list[Item] = [*_parted(lines, rules, layer)] if rules.upright else [*lines]
     for grid in grids(rules)[:_MAX_GRIDS]:
         items = _with_table(items, grid, layer)
@@ -116,7 +117,7 @@ def _parted(lines: list[TextLine], rules: PageRules, layer: TextLayer) -> Iterat
 
 
 def _with_table(items: list[Item], grid: Grid, layer: TextLayer) -> list[Item]:
-    """Return items with the lines in a grid as one table; unchanged if the grid is no table."""
+    """Return items with the lines in a grid replaced by one table; unchanged if the grid is not a table."""
     lines = [item for item in items if isinstance(item, TextLine)]
     inside = [line for line in lines if _is_inside(line.box, grid.box)]
     held = _held(inside, grid, layer)
@@ -134,7 +135,7 @@ def _with_table(items: list[Item], grid: Grid, layer: TextLayer) -> list[Item]:
 
 
 def _grown(rows: CellRows, grid: Grid, lines: list[TextLine], layer: TextLayer) -> tuple[PageTable, list[TextLine]]:
-    """Return the table of a grid, grown to those of a page's lines that belong to it, and these lines."""
+    """Return the table of a grid, grown by the lines around it that belong to it, and these lines."""
     around = [line for line in lines if not _is_inside(line.box, grid.box)]
     first = next(line for line in lines if _is_inside(line.box, grid.box))
     columns: list[tuple[float, float]] = []
@@ -153,14 +154,14 @@ def _grown(rows: CellRows, grid: Grid, lines: list[TextLine], layer: TextLayer) 
 
 
 def _is_inside(box: Box, outer: Box) -> bool:
-    """Return whether the middle of a box is within another, including its edges."""
+    """Return whether the middle of a box is within another box, including its edges."""
     left, top, right, bottom = outer
     x, y = (box[0] + box[2]) / 2, (box[1] + box[3]) / 2
     return left - _EDGE < x < right + _EDGE and top - _EDGE < y < bottom + _EDGE
 
 
 def _held(lines: list[TextLine], grid: Grid, layer: TextLayer) -> Mapping[int, list[TextLine]]:
-    """Return what stands in each cell of a grid, by its number."""
+    """Return the lines in each cell of a grid, by cell number."""
     held: defaultdict[int, list[TextLine]] = defaultdict(list)
     for line in lines:
         _fill(held, line, grid, layer)
@@ -168,7 +169,7 @@ def _held(lines: list[TextLine], grid: Grid, layer: TextLayer) -> Mapping[int, l
 
 
 def _fill(held: defaultdict[int, list[TextLine]], line: TextLine, grid: Grid, layer: TextLayer) -> None:
-    """Add a line to its cell, by the places of its letters if it spans several."""
+    """Add a line to its cell; if it spans several, split it by the positions of its letters."""
     y = line.middle
     first, last = grid.cell(line.left + _EDGE, y), grid.cell(line.right - _EDGE, y)
     if first == last:
@@ -179,7 +180,7 @@ def _fill(held: defaultdict[int, list[TextLine]], line: TextLine, grid: Grid, la
 
 
 def _cells(grid: Grid, held: Mapping[int, list[TextLine]]) -> list[Cell]:
-    """Return the cells of a grid with the pieces in each."""
+    """Return the cells of a grid, each with its pieces."""
     return [
         Cell(
             (min(rows), max(rows)),
@@ -195,7 +196,7 @@ def _cells(grid: Grid, held: Mapping[int, list[TextLine]]) -> list[Cell]:
 
 
 def places_of_cells(grid: Grid) -> dict[int, tuple[set[int], set[int]]]:
-    """Return the rows and the columns of each cell, in the order of their first units."""
+    """Return the rows and columns of each cell, in the order of the cells' first units."""
     places: dict[int, tuple[set[int], set[int]]] = {}
     for row, numbers in enumerate(grid.owner):
         for column, number in enumerate(numbers):
@@ -206,7 +207,7 @@ def places_of_cells(grid: Grid) -> dict[int, tuple[set[int], set[int]]]:
 
 
 def _is_table(cells: list[list[str]], grid: Grid, texts: dict[int, list[str]]) -> bool:
-    """Return whether a grid is a table: text in several rows and columns, in enough cells, and short in each."""
+    """Return whether a grid is a table: text in several rows and columns, in enough cells, and not too long in any."""
     rows, columns = sum(map(any, cells)), sum(map(any, zip(*cells, strict=True)))
     if rows < 2 or columns < 2:
         return False
@@ -219,12 +220,12 @@ def _is_table(cells: list[list[str]], grid: Grid, texts: dict[int, list[str]]) -
 
 
 def _filled(texts: dict[int, list[str]]) -> list[list[str]]:
-    """Return the texts of cells that hold any; -1 is what stands in no cell."""
+    """Return the texts of cells that have any; number -1, text in no cell, does not count."""
     return [held for number, held in texts.items() if number >= 0 and any(held)]
 
 
 def _is_half_ruled(lines: list[TextLine], grid: Grid) -> bool:
-    """Return whether many cells hold pieces side by side: only some of the columns are ruled."""
+    """Return whether many cells contain pieces side by side, which means that only some columns are ruled."""
     pairs = 0
     for one, other in pairwise(lines):
         beside = other.box[0] > one.box[2] and abs(other.box[3] - one.box[3]) < _LEVEL * one.height
@@ -234,12 +235,12 @@ def _is_half_ruled(lines: list[TextLine], grid: Grid) -> bool:
 
 
 def grids(rules: PageRules) -> list[Grid]:
-    """Return the grids that a page's rules make, each of at least two rows and two columns."""
+    """Return the grids that a page's rules form, each with at least two rows and two columns."""
     return [*filter(None, starmap(grid_of, _components(rules)))]
 
 
 def grid_of(level: list[Rule], upright: list[Rule]) -> Grid | None:
-    """Return the grid that rules make; None if it has one row or column, or too many."""
+    """Return the grid that rules form; None if it has only one row or column, or too many cells."""
     xs, ys = steps(_places(upright, level)), steps(_places(level, upright))
     if len(xs) <= 2 or len(ys) <= 2 or (len(xs) - 1) * (len(ys) - 1) > _MAX_UNITS:
         return None
@@ -248,7 +249,7 @@ def grid_of(level: list[Rule], upright: list[Rule]) -> Grid | None:
 
 
 def _places(rules: list[Rule], across: list[Rule]) -> list[float]:
-    """Return the positions of rules, and of the ends of those across them: a table's outer rules may be missing."""
+    """Return the positions of rules and of the ends of crossing rules: a table's outer rules may be missing."""
     places = [where for where, _, _ in rules]
     for _, start, end in across:
         places += (start, end)
@@ -256,7 +257,7 @@ def _places(rules: list[Rule], across: list[Rule]) -> list[float]:
 
 
 def _components(rules: PageRules) -> list[Rules]:
-    """Return the rules in groups that touch one another, each with at least two horizontal and two vertical ones."""
+    """Return groups of rules that touch, each with at least two horizontal and two vertical rules."""
     if len(rules.level) < 2 or len(rules.upright) < 2:
         return []
     level, upright = np.array(rules.level), np.array(rules.upright)
@@ -277,7 +278,7 @@ def _components(rules: PageRules) -> list[Rules]:
 
 
 def _group(touch: npt.NDArray[np.bool_], first: int) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
-    """Return which horizontal and which vertical rules are in the group of a horizontal one.
+    """Return which horizontal and which vertical rules are in the group of a horizontal rule.
 
     `touch` is a boolean matrix: horizontal rules (rows) by vertical ones (columns).
     """
@@ -311,14 +312,14 @@ def _owners(beside: Walls, below: Walls) -> list[list[int]]:
 
 
 def leader(at: int, leaders: list[int]) -> int:
-    """Return the one that stands for the group of another; `leaders` leads from each to one that is nearer to it."""
+    """Return the root of a member's group in a union-find, shortening the paths in `leaders` on the way."""
     while leaders[at] != at:
         leaders[at] = at = leaders[leaders[at]]
     return at
 
 
 def _walls(places: list[float], steps: list[float], rules: list[Rule]) -> Walls:
-    """Return for each place whether a rule stands there beside the middle of each step."""
+    """Return for each place whether a rule at that place covers the middle of each step."""
     walls = [[False] * (len(steps) - 1) for _ in places]
     for where, start, end in rules:
         index = max(bisect_right(places, where + _ROUNDING) - 1, 0)

@@ -1,7 +1,7 @@
-"""PDF grid cells: what stands in the cells of a grid, in the rows that its rules and the levels of its lines make.
+"""PDF grid cells: the text in the cells of a grid, in rows made from its rules and the levels of its lines.
 
-Rules part rows, but not all: a rule may stand below every third row, or none within the body of a table. Rows within
-the cells of one band are told by their lines: they break beside figures, or though there is room, in several columns.
+Rules do not separate all rows: there may be a rule below every third row, or none in the body of a table. Lines within
+the cells of one band are separate rows if, in several columns, they break next to figures or although there was room.
 """
 
 from collections import defaultdict
@@ -21,12 +21,12 @@ from docmill.tasks.parse.pdf.text.characters import Vocabulary, joined
 from docmill.tasks.parse.pdf.text.line import TextLine, texts_to_join
 from docmill.tasks.parse.pdf.text.pdfium_calls import around_all
 
-Extent = tuple[float, float]  # where a row begins and ends, in points from the top
+Extent = tuple[float, float]  # top and bottom of a row, in points from the top of the page
 
 
 _YEAR = range(1800, 2200)
-"""Figures that are years: a header may be made of these, and of no other figures."""
-_RANGE = ("-", "\u2013")  # behind the first figure of a range, whose last is on the next line
+"""Figures that are years: the only figures that a header may consist of."""
+_RANGE = ("-", "\u2013")  # after the first figure of a range whose last figure is on the next line
 _YEAR_DIGITS = 4  # without a comma or point: "1,900" is an amount
 
 
@@ -35,7 +35,7 @@ Pieces = list[TextLine]
 
 @dataclass(slots=True)
 class Cell:
-    """A cell of a grid: its rows and columns from the first to the last, its sides, what stands in it."""
+    """A cell of a grid: its first and last row and column, its sides, and its pieces of text."""
 
     rows: tuple[int, int]
     columns: tuple[int, int]
@@ -48,7 +48,7 @@ class Cell:
 
 @dataclass(slots=True)
 class CellRows:
-    """The rows of a table: its cells by row and column, those that span several, and where each row stands."""
+    """The rows of a table: its cells by row and column, the spans of merged cells, and the extent of each row."""
 
     cells: list[list[str]]
     spans: list[CellSpan]
@@ -56,7 +56,7 @@ class CellRows:
 
 
 def rows_of_cells(cells: list[Cell]) -> CellRows:
-    """Return the rows and columns of cells that hold text."""
+    """Return the rows and columns of the cells that contain text."""
     held = [cell for cell in cells if cell.pieces]
     columns = sorted({cell.columns[0] for cell in held})
     rows = [*_rows(held)]
@@ -68,14 +68,14 @@ def rows_of_cells(cells: list[Cell]) -> CellRows:
 
 
 def _rows(cells: list[Cell]) -> Iterator[tuple[int, Extent]]:
-    """Yield the rows of cells: the number of the band that each is in, and where it stands."""
+    """Yield the band number and the extent of each row."""
     for band in sorted({cell.rows[0] for cell in cells}):
         for extent in _extents(band, cells):
             yield band, extent
 
 
 def _place(table: CellRows, cell: Cell, bands: list[int], columns: list[int]) -> None:
-    """Put what a cell holds into the rows that it stands in: line by line where these are its lines' levels."""
+    """Put the text of a cell into its rows: line by line if its lines are on the levels of the rows."""
     within = _places(bands, cell.rows)
     column, *more = _places(columns, cell.columns)
     wide = 1 + len(more)
@@ -89,7 +89,7 @@ def _place(table: CellRows, cell: Cell, bands: list[int], columns: list[int]) ->
 
 
 def _places(numbers: list[int], ends: tuple[int, int]) -> list[int]:
-    """Return the places of the numbers from the first to the last."""
+    """Return the indexes of the numbers between two ends, both included."""
     return [at for at, number in enumerate(numbers) if ends[0] <= number <= ends[1]]
 
 
@@ -107,7 +107,7 @@ def _by_rows(pieces: Pieces, within: list[int], extents: list[Extent], least: fl
 
 
 def _extents(band: int, cells: list[Cell]) -> list[Extent]:
-    """Return where the rows of a band between rules stand: one, or as many as its lines make."""
+    """Return the extents of the rows of a band between rules: one row, or as many as its lines form."""
     begun = [cell for cell in cells if cell.rows[0] == band]
     own = [cell for cell in begun if cell.rows[1] == band]
     groups = _groups(own) if own else [_all_of(begun)]
@@ -119,7 +119,7 @@ def _all_of(cells: list[Cell]) -> Pieces:
 
 
 def _groups(cells: list[Cell]) -> list[Pieces]:
-    """Return the pieces of the cells of a band by row."""
+    """Return the pieces in the cells of a band, grouped by row."""
     if max(len(cell.pieces) for cell in cells) == 1:  # as in most bands
         return [_all_of(cells)]
     levels = levels_of(chain.from_iterable(cell.pieces for cell in cells if not _is_label(cell)))
@@ -127,12 +127,12 @@ def _groups(cells: list[Cell]) -> list[Pieces]:
 
 
 def _is_label(cell: Cell) -> bool:
-    """Return whether a cell holds words on one line, which name all rows of its band if there are several."""
+    """Return whether a cell is one line of words, which names all rows of its band if there are several."""
     return len(levels_of(cell.pieces)) == 1 and not any(is_value(piece.text) for piece in cell.pieces)
 
 
 def _are_rows(cells: list[Cell]) -> bool:
-    """Return whether the lines in the cells of a band are rows: in several columns they break though there is room."""
+    """Return whether the lines in a band are rows: in several columns they break by figures or with room to spare."""
     lines = [(cell, _lines(cell)) for cell in cells]
     several = [(cell, found) for cell, found in lines if len(found) > 1]
     breaks = [*_breaks(several, _figures(lines))]
@@ -145,7 +145,7 @@ _Lines = list[tuple[Cell, Pieces]]
 
 
 def _lines(cell: Cell) -> Pieces:
-    """Return the lines of a cell; those of one over several columns are one."""
+    """Return the lines of a cell; for a cell over several columns, only the first."""
     levels = levels_of(cell.pieces)
     return [_whole(level) for level in (levels if cell.columns[0] == cell.columns[1] else levels[:1])]
 
@@ -155,19 +155,19 @@ def _figures(lines: _Lines) -> Pieces:
 
 
 def _hold_figures(lines: _Lines) -> bool:
-    """Return whether a cell holds hardly anything but figures."""
+    """Return whether any cell holds hardly anything but figures."""
     return any(sum(not is_value(line.text) for line in found) < LAYOUT.mixed * len(found) for _, found in lines)
 
 
 def _breaks(several: _Lines, values: Pieces) -> Iterator[bool]:
-    """Yield for each line of a cell below another whether it is none of that: beside a figure, or with room above."""
+    """Yield for each line below another in its cell whether it starts a row: beside a figure, or with room above."""
     for cell, found in several:
         for one, other in pairwise(found):
             yield any(are_level(other, value) for value in values) or had_room(one, other, cell.right - cell.left)
 
 
 def _whole(level: Pieces) -> TextLine:
-    """Return the pieces of one cell on one level as one."""
+    """Return the pieces of one cell on one level, merged into one line."""
     if len(level) == 1:
         return level[0]
     level = sorted(level, key=lambda one: one.left)
@@ -175,9 +175,9 @@ def _whole(level: Pieces) -> TextLine:
 
 
 def header_rows(cells: list[list[str]]) -> int:
-    """Return 0 if a table's first row has figures in half of the columns of figures or more, else 1.
+    """Return 0 if a table's first row has figures in at least half of the columns of figures, else 1.
 
-    If there are no such columns, that is half of the row. Years, and numbers that count on, may name columns.
+    If there are no such columns, all filled cells of the row count. Years and consecutive numbers may name columns.
     """
     names = [cells[0][at] for at in _telling(cells)]
     figures = [*filter(_is_figure, names)]
@@ -186,19 +186,19 @@ def header_rows(cells: list[list[str]]) -> int:
 
 
 def _telling(cells: list[list[str]]) -> list[int]:
-    """Return the columns of figures among those that the first row of a table fills, or all of these."""
+    """Return the columns of figures that a table's first row fills; all that it fills if none is of figures."""
     filled = [at for at, cell in enumerate(cells[0]) if cell]
     return [at for at in filled if _has_figures(cells, at)] or filled
 
 
 def _has_figures(cells: list[list[str]], column: int) -> bool:
-    """Return whether most cells of a column below its first are figures."""
+    """Return whether most cells below the first in a column are figures."""
     below = [row[column] for row in cells[1:] if row[column]]
     return 2 * sum(map(_is_figure, below)) > len(below)
 
 
 def _count_on(figures: list[str]) -> bool:
-    """Return whether figures are numbers of columns: each is one more than the one before."""
+    """Return whether figures number the columns: each is one more than the previous one."""
     whole = len(figures) > 1 and all(map(str.isdecimal, figures))
     return whole and all(int(other) - int(one) == 1 for one, other in pairwise(figures))
 

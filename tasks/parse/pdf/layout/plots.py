@@ -1,4 +1,4 @@
-"""PDF plots: charts and diagrams, told by their curves, boxes or captions, with the words in them."""
+"""PDF plots: charts and diagrams, recognised by their curves, boxes or captions, and the words in them."""
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
@@ -13,32 +13,32 @@ from docmill.tasks.parse.pdf.text.pdfium_calls import around_all
 from docmill.tasks.parse.pdf.text.ruling_lines import PageRules, Rule
 
 _CELL = 7.0
-"""Points of the cells by which parts of a drawing are joined: those with less than two cells between them are one, as
-an axis and its legend are. With larger ones drawings of two columns join, with smaller ones a drawing is torn."""
-_LEAST_DRAWN = 40.0  # points of a drawing: lower ones are rules, with or without ticks
-_LABEL = 60  # characters: a longer text in a drawing, or beside one, is no label of it
-_MOST_CELLS = 200  # along a side of the page; those of larger pages are larger
+"""Points of the cells for joining parts of a drawing: parts less than two cells apart, such as an axis and its legend,
+are one. Larger cells join drawings of two columns; smaller ones tear a drawing apart."""
+_LEAST_DRAWN = 40.0  # points of a drawing's height and width: smaller ones are rules, with or without ticks
+_LABEL = 60  # characters: a longer text in or next to a drawing is not a label
+_MOST_CELLS = 200  # along a side of the page; larger pages get larger cells
 _LEAST_CURVES, _LEAST_SEGMENTS = 3, 20
-"""Of a plot: fewer are a line of a form, an arrow, or a round corner; one curve by its points has so many segments."""
-_LEAST_LABELS = 2  # lines of a plot: a text beside a sign or in a frame is one
+"""Of a plot: fewer are a line of a form, an arrow or a round corner. One curve drawn by points has enough segments."""
+_LEAST_LABELS = 2  # lines in a plot: a text next to a sign or in a frame is one line
 _LABELS, _MEAN = (
     500,
     20,
-)  # characters of all labels of a chart, and of one on average: with more it is a text in a frame
-_CURVED = 0.25  # share of a plot's width over which its curves reach: a logo at the end of a rule has less
-_PART = 0.5  # share of the page: a larger drawing is what all of it stands on
+)  # maximum characters of all labels of a chart, and of one on average: with more it is text in a frame
+_CURVED = 0.25  # share of a plot's width that its curves span: a logo at the end of a rule spans less
+_PART = 0.5  # share of the page: a larger drawing is the page's background
 _EDGE, _SMALL = 0.12, 0.04
 """A drawing in this share of the page at its top or bottom, of less than this share of its area, is a letterhead."""
-_REACH = 14.0  # points from a plot to labels beside it, such as those of an axis
-_OUTER = 30  # characters of one
-_FAR = 60.0  # points from a drawing to its caption: three lines of labels between them
+_REACH = 14.0  # points from a plot to labels outside it, such as those of an axis
+_OUTER = 30  # maximum characters of such a label
+_FAR = 60.0  # points from a drawing to its caption: room for three lines of labels
 _STEP, _ALIGNED = 1.5, 2.0
-"""Heights of a line to the next of its paragraph, and points between where both begin."""
+"""Line heights to the next line of a paragraph, and points between the left edges of both."""
 
 
 @dataclass(frozen=True, slots=True)
 class Plot:
-    """The box of a chart or diagram, in points from the page's top left, and the lines of its labels."""
+    """A chart or diagram: its box, in points from the page's top left, and the lines of its labels."""
 
     box: Box
     labels: list[TextLine]
@@ -50,7 +50,7 @@ class Plot:
 
 
 def plots(lines: Sequence[TextLine], rules: PageRules, size: tuple[float, float]) -> list[Plot]:
-    """Return the plots of a page of this width and height; none if it holds no other text. No line is in two."""
+    """Return the plots of a page of this width and height; none if it has no other text. No line is in two plots."""
     captions = [line.box for line in lines if is_named(line)]
     if not captions and not _may_hold_plots(rules):
         return []
@@ -65,7 +65,7 @@ def plots(lines: Sequence[TextLine], rules: PageRules, size: tuple[float, float]
 
 
 def is_named(line: TextLine) -> bool:
-    """Return whether a line is, or begins, the caption of a figure."""
+    """Return whether a line is or begins the caption of a figure."""
     return is_caption(line.text) and not names_table(line.text)
 
 
@@ -80,9 +80,9 @@ def _are_many(counts: Sequence[int]) -> bool:
 def _drawings(
     rules: PageRules, size: tuple[float, float], lines: Sequence[TextLine], captions: Sequence[Box]
 ) -> Iterator[tuple[Box, tuple[int, float]]]:
-    """Yield the boxes of what is drawn together as a diagram, or with enough curves or a caption.
+    """Yield the boxes of drawings that are diagrams or have a caption or enough curves.
 
-    With each go its least number of labels and the most characters of these.
+    Each comes with the minimum number of its labels and the maximum of their characters.
     """
     boxes = [_on_page(box, size) for box in _drawn(rules)]
     for members in _grouped(boxes, *size):
@@ -105,14 +105,14 @@ def _is_named(box: Box, captions: Sequence[Box]) -> bool:
 
 
 def _inside(rules: PageRules, lines: Sequence[TextLine], box: Box) -> tuple[list[Rule], list[Rule], list[TextLine]]:
-    """Return the level rules, the upright rules and the lines in a drawing."""
+    """Return the horizontal rules, the vertical rules and the lines within a drawing."""
     level = [rule for rule in rules.level if is_within((rule[1], rule[0], rule[2], rule[0]), box)]
     upright = [rule for rule in rules.upright if is_within((rule[0], rule[1], rule[0], rule[2]), box)]
     return level, upright, [line for line in lines if is_within(line.box, box)]
 
 
 def _drawn(rules: PageRules) -> Iterator[Box]:
-    """Yield the boxes of all that a page draws, its curves first."""
+    """Yield the boxes of all curves, then of all rules on a page."""
     for curve, _ in rules.curves:
         yield curve
     for y, start, end in (*rules.level, *rules.edges):
@@ -122,7 +122,7 @@ def _drawn(rules: PageRules) -> Iterator[Box]:
 
 
 def _is_curved(box: Box, curves: Sequence[tuple[Box, int]]) -> bool:
-    """Return whether a drawing has enough curves, given with their segments, and over enough of its width."""
+    """Return whether a drawing has enough curves, given with their segments, across enough of its width."""
     if not _are_many([count for _, count in curves]):
         return False
     left, _, right, _ = around_all([curve for curve, _ in curves])
@@ -149,7 +149,7 @@ def is_letterhead(box: Box, width: float, height: float) -> bool:
 
 
 def _labels(lines: Sequence[TextLine], box: Box) -> list[TextLine]:
-    """Return the labels of a drawing, which are the lines in it and short ones beside it."""
+    """Return the labels of a drawing: the lines in it and short lines next to it."""
     around = (box[0] - _REACH, box[1] - _REACH, box[2] + _REACH, box[3] + _REACH)
     near, others = list[TextLine](), list[TextLine]()
     for line in lines:
@@ -159,14 +159,14 @@ def _labels(lines: Sequence[TextLine], box: Box) -> list[TextLine]:
 
 
 def _are_labels(labels: Sequence[TextLine], least: int, most: float) -> bool:
-    """Return whether lines are enough to be labels, and no text."""
+    """Return whether lines are labels: enough of them, and too short for running text."""
     lengths = [len(line.text) for line in labels]
     short = sum(lengths) <= min(_MEAN * len(labels), most) and max(lengths, default=0) <= _LABEL
     return short and len(labels) >= least
 
 
 def _is_beside(line: TextLine, others: Sequence[TextLine]) -> bool:
-    """Return whether a line near a drawing is short and no part of a paragraph or a caption."""
+    """Return whether a line near a drawing is short and not part of a paragraph or a caption."""
     if len(line.text) > _OUTER or is_caption(line.text):
         return False
     near = (other for other in others if abs(other.middle - line.middle) < _STEP * line.height)
@@ -174,13 +174,13 @@ def _is_beside(line: TextLine, others: Sequence[TextLine]) -> bool:
 
 
 def is_within(inner: Box, outer: Box) -> bool:
-    """Return whether the middle of a box is within another one."""
+    """Return whether the middle of a box is within another box."""
     x, y = (inner[0] + inner[2]) / 2, (inner[1] + inner[3]) / 2
     return outer[0] <= x <= outer[2] and outer[1] <= y <= outer[3]
 
 
 def without_plots(lines: list[TextLine], rules: PageRules, found: Sequence[Plot]) -> tuple[list[TextLine], PageRules]:
-    """Return the lines and the rules of a page that are no part of a plot."""
+    """Return the lines and rules of a page that are not part of a plot."""
     if not found:
         return lines, rules
     boxes = [plot.box for plot in found]
@@ -192,7 +192,7 @@ def without_plots(lines: list[TextLine], rules: PageRules, found: Sequence[Plot]
 
 def _without(lines: list[TextLine], labels: Sequence[TextLine]) -> list[TextLine]:
     """Return lines without some of them."""
-    gone = {*map(id, labels)}  # to compare lines by what they hold is slow
+    gone = {*map(id, labels)}  # comparing the lines by value is slow
     return [line for line in lines if id(line) not in gone]
 
 
@@ -205,7 +205,7 @@ def _is_drawn(middle: tuple[float, float], boxes: Sequence[Box]) -> bool:
 
 
 def _grouped(boxes: Sequence[Box], width: float, height: float) -> list[list[int]]:
-    """Return the places of the boxes of each group: those with less than two cells of the page between them are one."""
+    """Return the indexes of the boxes in each group; boxes less than two cells of the page apart are in one group."""
     cell = max(_CELL, width / _MOST_CELLS, height / _MOST_CELLS)
     rows = defaultdict[int, list[tuple[int, int, int]]](list)
     for at, (left, top, right, bottom) in enumerate(boxes):
@@ -222,7 +222,7 @@ def _grouped(boxes: Sequence[Box], width: float, height: float) -> list[list[int
 
 
 def _join(spans: Sequence[tuple[int, int, int]], leaders: list[int]) -> None:
-    """Join the groups of the spans of a row that overlap, given from the left: from, to and the place of the box."""
+    """Join the groups of overlapping spans in a row; a span is its left, its right and the index of its box, sorted."""
     first, until = 0, -1
     for left, right, at in spans:
         if left <= until:

@@ -1,4 +1,4 @@
-"""PDF rows: tables and lines as the items of a page, and the rows that lines make: by levels, rules, or their order."""
+"""PDF rows: tables and lines as the items of a page, and the rows that lines form, by levels, rules or their order."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -8,19 +8,19 @@ from docmill.tasks.parse.canvas import Box
 from docmill.tasks.parse.pdf.text.line import TextLine
 from docmill.tasks.parse.pdf.text.ruling_lines import LevelRules, Rule
 
-Cell = list[TextLine]  # one below the other
+Cell = list[TextLine]  # from top to bottom
 Row = list[Cell]
-Span = tuple[float, float]  # where something begins on the left and ends on the right
+Span = tuple[float, float]  # left and right edge
 CellSpan = tuple[int, int, int, int]
 
 
 @dataclass(slots=True)
 class PageTable:
-    """A table of a page: its rows of cells, how many of them are its header, and its box.
+    """A table of a page: its rows of cells, the number of header rows, and its box.
 
-    `spans` are the cells of several rows or columns, whose text stands in the first: row, column, rows, columns.
-    `columns` are where each begins and ends; `end_page` is the page that the table ends on, and `bottom` where.
-    A `form` is one whose rows are boxes, given here, with their labels and what is filled in.
+    `spans` are the merged cells, as row, column, rows, columns; their text is in the first cell. `columns` are the left
+    and right edges of each column. The table ends on page `end_page` at height `bottom`. `form` are a form's boxes;
+    each of its rows is a label and the filled-in text.
     """
 
     cells: list[list[str]]
@@ -28,7 +28,7 @@ class PageTable:
     box: Box
     page: int
     furniture: bool = False
-    contents: bool = False  # it is a list of contents
+    contents: bool = False  # whether it is a table of contents
     spans: list[CellSpan] = field(default_factory=list)
     columns: list[tuple[float, float]] = field(default_factory=list)
     form: list[Box] = field(default_factory=list)
@@ -40,7 +40,7 @@ class PageTable:
 
     @property
     def kind(self) -> str:
-        """Return the kind of its element."""
+        """Return the kind of element that it becomes."""
         return "toc" if self.contents else "table"
 
 
@@ -48,66 +48,66 @@ Item = TextLine | PageTable
 
 
 def replaced(items: list[Item], lines: Sequence[Item], table: PageTable, first: Item) -> list[Item]:
-    """Return items with a table in the place of some lines, where the `first` of them stands."""
+    """Return items without some lines, with a table in place of the `first` of them."""
     gone = {*map(id, lines)}
     return [table if item is first else item for item in items if item is first or id(item) not in gone]
 
 
 @dataclass(slots=True)
 class Layout:
-    """Thresholds of tables: shares, numbers of rows, lines and columns, and distances in sizes or heights of a line."""
+    """Thresholds for tables: shares, counts of rows, lines and columns, and distances in font sizes or line heights."""
 
     # Levels and rows within the cells of a grid.
-    level: float = 0.5  # of a line's height, by which middles on one level are closer; those of the next line are not
-    breaks: float = 0.8  # share of a band's line breaks beside a figure or with room above, where its lines are rows
-    beside_tall: float = 0.7  # share of the rows beside a tall cell on whose levels its lines stand, as names of rows
-    margin: float = 1.5  # font sizes of a cell's room that its inner margins may take
+    level: float = 0.5  # of a line's height: middles closer than this are on one level; the next line is further away
+    breaks: float = 0.8  # share of a band's line breaks at a figure or with room above that makes its lines rows
+    beside_tall: float = 0.7  # share of the rows next to a tall cell that its lines must match to name these rows
+    margin: float = 1.5  # font sizes of a cell's width that its inner margins may take
 
-    # What stands outside of a table's rules or figures.
-    off_row: float = 0.35  # of a line's height, by which the name of a row may be off the middle of the row
-    rows_named: float = 0.8  # share of the rows below a header that have a name beside them
-    apart: float = 0.5  # font sizes between words over two columns: no space within a sentence is as wide
-    other_size: float = 0.25  # of the font size, by which the letters of a row outside may differ
-    reach: float = 1.3  # heights of a line, within which the next row outside stands; twice as far if it is `full`
+    # Text outside a table's rules or figures.
+    off_row: float = 0.35  # of a line's height, by which a row's name may be off the row's middle
+    rows_named: float = 0.8  # share of the rows below a header that must have a name next to them
+    apart: float = 0.5  # font sizes between words in two columns: no space within a sentence is as wide
+    other_size: float = 0.25  # of the font size, by which an outer row's font size may differ
+    reach: float = 1.3  # line heights to the next outer row; twice as far if it is `full`
     full: float = 0.8  # share of the columns that no caption fills
-    filled: float = 0.5  # share of the columns that a row outside fills; a caption or a note fills one
-    close: float = 0.8  # heights of a line, within which names of several columns stand above the header
-    leading: float = 0.3  # heights of a line between the lines of one name of a column
-    off_centre: float = 0.7  # font sizes, by which such a name may be off the middle of its columns
-    shared: float = 0.2  # of its height, which a line of a header shares with the lines beside it
-    stray: float = 4.0  # points by which text may stand over the sides of its table, as letters do over their box
+    filled: float = 0.5  # share of the columns that an outer row fills; a caption or a note fills one
+    close: float = 0.8  # maximum line heights from a name over several columns to the header below
+    leading: float = 0.3  # line heights between the lines of one column name
+    off_centre: float = 0.7  # font sizes by which a name over several columns may be off their middle
+    shared: float = 0.2  # of its height, by which a header line overlaps the lines on its level
+    stray: float = 4.0  # points by which text may extend beyond its table, as letters do beyond their box
 
     # Tables of figures.
-    figures: int = 2  # figures of a row, and columns of them: a date and a page number make no table
-    rows: int = 3  # such rows; two stand below one another by chance
-    next_row: float = 2.2  # times the usual step of the rows: further down another table begins
-    between: int = 2  # levels without figures in succession: names of parts, names of several lines
-    name_letters: int = 45  # of the names of rows on average: with more they are lines of a text beside the table
+    figures: int = 2  # figures in a row, and columns of figures: fewer may be a date or a page number
+    rows: int = 3  # such rows; two are aligned by chance
+    next_row: float = 2.2  # times the usual distance between rows: further down another table begins
+    between: int = 2  # consecutive levels without figures: names of parts, names over several lines
+    name_letters: int = 45  # average letters of the names of rows: longer ones are lines of text next to the table
     named: float = 0.4  # share of the rows that have something in a column of names
-    mixed: float = 0.3  # share of the rows that may have words where the others have figures, as a header has
-    off_figures: float = 1.2  # heights of a line, by which a line of a row's name may be above or below its figures
-    unit: int = 6  # letters of a unit of measure behind a figure
+    mixed: float = 0.3  # share of the rows, such as a header, that may have words in a column of figures
+    off_figures: float = 1.2  # line heights by which a line of a row's name may be above or below the row's figures
+    unit: int = 6  # letters of a unit of measure after a figure
 
 
 LAYOUT = Layout()
 
 
 def had_room(one: TextLine, other: TextLine, room: float) -> bool:
-    """Return whether the first word of a line had room behind the line above, in a cell `room` points wide."""
+    """Return whether the first word of a line would have fitted on the line above, in a cell `room` points wide."""
     first = (other.right - other.left) * len(other.text.split(" ", 1)[0]) / max(len(other.text), 1)
     return one.right - one.left + first < room - LAYOUT.margin * one.size
 
 
 def is_value(text: str) -> bool:
-    """Return whether a text is a figure or a sign that stands for one, and no word."""
-    if text[:1].isalpha() and text[-1:].isalpha() and len(text) > 1:  # as most words, and no figure with its unit
+    """Return whether a text is a figure, or a sign in its place, and not a word."""
+    if text[:1].isalpha() and text[-1:].isalpha() and len(text) > 1:  # most words, but no figure with its unit
         return False
     letters = sum(map(str.isalpha, text))
     return letters <= 1 or (2 * letters < len(text) - letters and 2 * letters < sum(map(str.isdigit, text)))
 
 
 def in_cells(row: list[Item]) -> Row:
-    """Return a row's lines in cells: a line that begins left of the end of the one before stands below it."""
+    """Return a row's lines as cells: a line that begins left of the previous line's end is below it in its cell."""
     cells: Row = []
     for line in row:
         if not isinstance(line, TextLine):
@@ -120,24 +120,22 @@ def in_cells(row: list[Item]) -> Row:
 
 
 def span_of(lines: list[TextLine]) -> Span:
-    """Return where lines begin on the left and end on the right."""
-    if len(lines) == 1:  # as nearly all cells
+    """Return the leftmost and the rightmost edge of lines."""
+    if len(lines) == 1:  # true of nearly all cells
         left, _, right, _ = lines[0].box
         return left, right
     return min(line.box[0] for line in lines), max(line.box[2] for line in lines)
 
 
-_RULE_STRAY = (
-    4.0  # points by which the rules of a table may differ in where they begin and end, and text stand over them
-)
-_LEAST_RULES = 3  # of one width: two are those around a paragraph or a header
-_LOWEST, _HIGHEST = 6.0, 150.0  # points from one rule to the next: less is a double rule, more no row
-_HALF = 0.5  # of the room of a cell, which a line that goes on below fills
-_MOST_RULES = 200  # of a page that are compared; more are a form or a drawing
+_RULE_STRAY = 4.0  # points by which the ends of a table's rules may differ and text may extend beyond them
+_LEAST_RULES = 3  # of one width: two are around a paragraph or a header
+_LOWEST, _HIGHEST = 6.0, 150.0  # points from one rule to the next: less is a double rule, more is not a row
+_HALF = 0.5  # of a cell's width, which a line that continues below must fill
+_MOST_RULES = 200  # of a page to compare; more are a form or a drawing
 
 
 def bands_of(rules: LevelRules) -> list[Box]:
-    """Return the boxes between rules that begin and end where the one above does."""
+    """Return the boxes between successive rules that begin and end at the same places."""
     groups: list[list[Rule]] = []
     for rule in rules.wide()[:_MOST_RULES]:
         for group in groups:
@@ -158,7 +156,7 @@ def bands_of(rules: LevelRules) -> list[Box]:
 
 
 def _band(item: Item, bands: list[Box]) -> Box | None:
-    """Return the band that a line stands in, None for none."""
+    """Return the band that contains a line, or None."""
     if not isinstance(item, TextLine):
         return None
     for band in bands:
@@ -169,9 +167,9 @@ def _band(item: Item, bands: list[Box]) -> Box | None:
 
 
 def _cells(some: list[Item]) -> Row:
-    """Return the cells that lines in a band make, none unless they stand beside one another.
+    """Return the cells that lines in a band form; none unless they are side by side.
 
-    Cells that stand over one another are those of several rows.
+    Cells that overlap horizontally belong to several rows.
     """
     cells = in_cells(some)
     spans = [*map(span_of, cells)]
@@ -181,9 +179,9 @@ def _cells(some: list[Item]) -> Row:
 
 
 def _is_row(cells: Row, end: float) -> bool:
-    """Return whether cells are surely those of one row: one has one line, and those of others go on below.
+    """Return whether cells certainly form one row: one cell has a single line, and the lines of the others wrap.
 
-    No first word of a line had room in the line above; `end` is where the last cell ends.
+    The first word of a wrapped line would not have fitted on the line above. `end` is where the last cell ends.
     """
     if not cells or min(map(len, cells)) > 1:
         return False
@@ -199,17 +197,17 @@ def _has_no_room(one: TextLine, other: TextLine, room: float) -> bool:
     return one.right - one.left > _HALF * room and not had_room(one, other, room)
 
 
-STRAY = 4.0  # points: edges of one column differ by less, in its rounding and in its letters; columns by far more
-_SHARED = 0.3  # of the height, which pieces on one level share
-_RISE = 1.6  # so many heights of a line may a cell begin above the middle of its row
-_CLOSE = 0.6  # of its height: a next line of one cell is closer, and the next row of a table that is set wide is not
-_HIGHER = 0.35  # of its height, by which what stands in the middle of two lines is above the lower one
-_OFF_MIDDLE = 0.25  # of its height, by which a line is off the level of another
-_MOST_LINES = 12  # of a cell: with more, what is joined as one row is rather a column of text beside another
+STRAY = 4.0  # points: edges within one column differ by less, from rounding and letter shapes; columns by far more
+_SHARED = 0.3  # of the height, by which pieces on one level overlap
+_RISE = 1.6  # line heights by which a cell may begin above the middle of its row
+_CLOSE = 0.6  # of its height: the next line of a cell is closer; the next row of a loosely set table is not
+_HIGHER = 0.35  # of its height, by which text centred on two lines is above the lower one
+_OFF_MIDDLE = 0.25  # of its height, by which a line off the level of another must differ
+_MOST_LINES = 12  # of a cell: with more, the joined row is probably two columns of text
 
 
 def rows_of(items: list[Item], rules: LevelRules) -> list[list[Item]]:
-    """Return items in their order, with those on one level, or surely of one row between two rules, as one row."""
+    """Return items in their order, grouped into rows: by level, or if they certainly form one row between two rules."""
     bands = bands_of(rules)
     rows: list[list[Item]] = []
     rest: list[Item] = []
@@ -226,7 +224,7 @@ def rows_of(items: list[Item], rules: LevelRules) -> list[list[Item]]:
 def _on_levels(items: list[Item], rules: LevelRules) -> list[list[Item]]:
     rows = [items[:1]] if items else []
     for item in items[1:]:
-        if len(rows[-1]) == 1 and item.box[0] < rows[-1][0].box[2]:  # as nearly all: it is not right of the last one
+        if len(rows[-1]) == 1 and item.box[0] < rows[-1][0].box[2]:  # nearly all: it is not right of the last one
             rows.append([item])
             continue
         above = _lines_beside(rows, item, rules)
@@ -239,7 +237,7 @@ def _on_levels(items: list[Item], rules: LevelRules) -> list[list[Item]]:
 
 
 def _lines_beside(rows: list[list[Item]], item: Item, rules: LevelRules) -> int:
-    """Return how many of the last rows are further lines of the cell above them, beside which the item is."""
+    """Return how many of the last rows are further lines of the cell to the left of an item."""
     if not _is_up_right(item, rows[-1][-1]):
         return 0
     above = 0
@@ -255,7 +253,7 @@ def _lines_beside(rows: list[list[Item]], item: Item, rules: LevelRules) -> int:
 
 
 def _more_above(rows: list[list[Item]], above: int, item: Item) -> int:
-    """Return how many lines of a cell stand above those known: as many as below an item in the middle of its row."""
+    """Return how many more lines the cell has above: an item in the middle of its row has as many above as below."""
     reach = _OFF_MIDDLE * (item.box[3] - item.box[1])
     apart = [middle(row[0]) - middle(item) for row in rows[-above - 1 :]]
     wanted = sum(one > reach for one in apart) - sum(one < -reach for one in apart)
@@ -268,7 +266,7 @@ def _more_above(rows: list[list[Item]], above: int, item: Item) -> int:
 
 
 def _is_up_right(item: Item, last: Item) -> bool:
-    """Return whether an item is to the right of the last one, and higher."""
+    """Return whether an item is to the right of the last one and higher."""
     if not isinstance(last, TextLine) or not isinstance(item, TextLine):
         return False
     return item.box[0] >= last.box[2] and middle(item) < middle(last) - _HIGHER * _tall(last)
@@ -301,19 +299,19 @@ def _goes_on(row: list[Item], item: Item, rules: LevelRules) -> bool:
 
 def _is_next_cell(first: TextLine, last: TextLine, item: TextLine) -> bool:
     """Return whether a line to the right of the last cell is on its row's level."""
-    rise = middle(first) - middle(item)  # what stands in the middle of its cell is lower than the first line
+    rise = middle(first) - middle(item)  # positive if the first cell is centred beside a taller one
     return _on_level(last, item) or _on_level(first, item) or 0 < rise < _RISE * _tall(first)
 
 
 def _is_within(row: list[Item], item: Item) -> bool:
-    """Return whether an item is right of all cells of a row of several, and no higher and no lower than they are."""
+    """Return whether an item is right of all cells of a row with several, and within their height."""
     if row[-1].box[0] < row[0].box[2] or item.box[0] < max(one.box[2] for one in row):
         return False
     return min(one.box[1] for one in row) < middle(item) < max(one.box[3] for one in row)
 
 
 def _is_taller(rows: list[list[Item]], item: Item) -> bool:
-    """Return whether an item begins a cell of more lines than those left of it, which reaches up to the row above."""
+    """Return whether an item begins a taller cell than those left of it: above these, but below the previous row."""
     row = rows[-1]
     if len(rows) < 2 or item.box[0] < max(one.box[2] for one in row):
         return False
@@ -323,7 +321,7 @@ def _is_taller(rows: list[list[Item]], item: Item) -> bool:
 def _is_next_line(first: TextLine, last: TextLine, item: TextLine, rules: LevelRules) -> bool:
     """Return whether a line continues the last cell below it, right of the first, with no rule between.
 
-    A bold line below a plain one is of the header of the next table.
+    A bold line below a plain one belongs to the header of the next table.
     """
     if item.font.bold and not last.font.bold:
         return False
@@ -340,12 +338,12 @@ def _on_level(one: TextLine, other: TextLine) -> bool:
 
 
 def _tall(line: TextLine) -> float:
-    """Return the height of a line, at least its size: the boxes of some fonts are as high as small letters."""
+    """Return the height of a line, at least its font size: boxes of some fonts are only as high as small letters."""
     return max(line.height, line.size)
 
 
 def middle(item: Item) -> float:
-    """Return the height halfway down an item."""
+    """Return the vertical middle of an item."""
     _, top, _, bottom = item.box
     return (top + bottom) / 2
 
@@ -356,14 +354,14 @@ def gap(above: list[Item], row: list[Item]) -> float:
 
 
 def is_parted(above: list[Item], row: list[Item], rules: LevelRules) -> bool:
-    """Return whether a rule separates two rows, as long as the lower."""
+    """Return whether a rule at least as wide as the lower row separates two rows."""
     upper, lower = max(item.box[3] for item in above), min(item.box[1] for item in row)
-    # Boxes of text overlap a little: a rule may stand within both, a point outside of where they meet.
+    # Boxes of text overlap a little, so a rule may be within both, up to a point from where they meet.
     return rules.between(min(upper, lower) - 1, max(upper, lower) + 1, row[0].box[0], row[-1].box[2])
 
 
 def levels_of(lines: Iterable[TextLine]) -> list[list[TextLine]]:
-    """Return lines by the level that they stand on, from the top."""
+    """Return lines grouped by level, from the top."""
     levels: list[list[TextLine]] = []
     for line in sorted(lines, key=middle):
         if levels and are_level(levels[-1][0], line):
@@ -374,5 +372,5 @@ def levels_of(lines: Iterable[TextLine]) -> list[list[TextLine]]:
 
 
 def are_level(one: TextLine, other: TextLine) -> bool:
-    """Return whether two lines stand on one level."""
+    """Return whether two lines are on one level."""
     return abs(other.middle - one.middle) < LAYOUT.level * min(one.height, other.height)
