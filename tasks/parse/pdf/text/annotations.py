@@ -1,4 +1,4 @@
-"""PDF annotations: what lies over a page: links with the words under them, values of form fields, notes."""
+"""PDF annotations: links with the words under them, values of form fields, and notes."""
 
 import ctypes
 from collections import Counter
@@ -12,8 +12,8 @@ from docmill.tasks.parse.pdf.text.line import NOWHERE, PLAIN, TextLine
 from docmill.tasks.parse.pdf.text.pdfium_calls import Place, address, calls, placed, text_from
 
 _MAX_LINKS = 500  # of a page: an index has fewer; a page made to hold millions would take hours
-_MAX_URL = 2_000  # bytes, what browsers take; a longer address is left out, not cut
-_MAX_BOUNDED = 500  # characters under a link: a sentence fits, and a link laid over a page does not repeat all of it
+_MAX_URL = 2_000  # bytes, the limit of browsers; a longer address is left out, not cut
+_MAX_BOUNDED = 500  # characters under a link: a sentence fits, and a link over a whole page does not repeat all of it
 _TO_ADDRESS = 3  # PDFACTION_URI
 _SIDES = ctypes.c_float * 4  # FS_RECTF: left, top, right, bottom
 
@@ -28,7 +28,7 @@ class Link:
 
 
 def link_annotations(page: int) -> list[int]:
-    """Return the addresses of the links of a page, those within the document with them."""
+    """Return the addresses of the links of a page, including those within the document."""
     ask = calls()
     position, link = ctypes.c_int(0), ctypes.c_void_p()
     here, there = map(ctypes.addressof, (position, link))
@@ -39,7 +39,7 @@ def link_annotations(page: int) -> list[int]:
 
 
 def page_links(annotations: Iterable[int], document: int, text_page: int, place: Place) -> list[Link]:
-    """Return the external links among those of a page; links within the document are left out."""
+    """Return the links of a page that lead out of the document."""
     ask, sides = calls(), _SIDES()
     corner = ctypes.addressof(sides)
     found: list[Link] = []
@@ -64,7 +64,7 @@ def _url(ask: dict[str, Any], document: int, action: int) -> str:
 
 
 def _words_in(ask: dict[str, Any], text_page: int, sides: Box) -> str:
-    """Return the text in a box of the page's own coordinates, in one line."""
+    """Return the text in a box, given in the page's own coordinates, on one line."""
     buffer = bytearray(2 * _MAX_BOUNDED)
     start = ctypes.addressof(ctypes.c_char.from_buffer(buffer))
     written = ask["FPDFText_GetBoundedText"](text_page, *sides, start, _MAX_BOUNDED)
@@ -75,21 +75,21 @@ def _words_in(ask: dict[str, Any], text_page: int, sides: Box) -> str:
 _WIDGET, _FREE_TEXT = 20, 3  # FPDF_ANNOT_...
 _TICKED, _WRITTEN = (2, 3), (4, 5, 6)  # FPDF_FORMFIELD_...: boxes and buttons; choices and text
 _UNSEEN = 2 | 32  # FPDF_ANNOT_FLAG_...: hidden, not to be viewed
-_SECRET = 1 << 13  # FPDF_FORMFLAG_TEXT_PASSWORD: what is written in such a field is not for an index
+_SECRET = 1 << 13  # FPDF_FORMFLAG_TEXT_PASSWORD: a password must not be indexed
 _MOST = 500  # annotations of a page: a dense form has fewer, and each costs several calls
-_USUAL_SIZE = 10.0  # points: the size of what is filled in, on a page without text to compare it with
-_LEAST_SIZE = 1.0  # points: others divide by sizes, and a field may be a line without height
-_NOT_TICKED = ("", "Off")  # names of the state of a box, by the PDF standard; all others tick it
+_USUAL_SIZE = 10.0  # points: the size of field values on a page without text to compare with
+_LEAST_SIZE = 1.0  # points: others divide by sizes, and a field may have no height
+_NOT_TICKED = ("", "Off")  # states of an empty box in the PDF standard; any other means ticked
 _EMPTY_BOX, _TICKED_BOX = "\u2610", "\u2612"
 
 
 def form_of(document: Any) -> int | None:
-    """Return the address of a document's form, None where it has none."""
+    """Return the address of a document's form, or None."""
     return address(document.formenv) if document.init_forms() else None
 
 
 def fields(page: int, form: int | None, place: Place, number: int) -> list[TextLine]:
-    """Return the values of a page's fields and the text over it, from the top; ticks as signs."""
+    """Return the values of a page's fields and its text notes, from the top; check boxes as signs."""
     ask = calls()
     found: list[TextLine] = []
     for index in range(min(ask["FPDFPage_GetAnnotCount"](page), _MOST)):
@@ -116,7 +116,7 @@ def _text(ask: dict[str, Any], form: int | None, one: int) -> str:
 
 
 def _value(ask: dict[str, Any], form: int, one: int) -> str:
-    """Return the value of a field, or whether it is ticked."""
+    """Return the value of a field; for a check box, a sign that says whether it is ticked."""
     if ask["FPDFAnnot_GetFormFieldFlags"](form, one) & _SECRET:
         return ""
     kind = ask["FPDFAnnot_GetFormFieldType"](form, one)
@@ -145,9 +145,9 @@ def _lines(text: str, box: Box, number: int) -> Iterator[TextLine]:
 
 
 def with_fields(lines: list[TextLine], found: list[TextLine]) -> list[TextLine]:
-    """Return lines with each field inserted after the text to its left, else before that to its right, else below.
+    """Return lines with each field inserted after the text to its left, else before the text to its right, else below.
 
-    Ticks alone are not text of a page.
+    A page with nothing but check boxes has no text.
     """
     if not lines and not any(map(str.isalnum, "".join(field.text for field in found))):
         return []
@@ -179,7 +179,7 @@ def _is_level(line: TextLine, middle: float) -> bool:
 
 
 def _place_below(lines: list[TextLine], middle: float) -> int:
-    """Return the index after the lowest line above; the last one if several are level."""
+    """Return the index after the lowest line above, the last of several that are level."""
     bottoms = [line.box[3] for line in lines]
     above = [index for index, bottom in enumerate(bottoms) if bottom <= middle]
     return 1 + max(above, key=lambda index: (bottoms[index], index)) if above else 0

@@ -1,4 +1,4 @@
-"""PDF gaps: where the words or letters of a line stand so far apart that they are separate texts."""
+"""PDF gaps: where the words or letters of a line are so far apart that they are separate texts."""
 
 from collections import defaultdict
 from collections.abc import Container, Iterable, Iterator, Sequence
@@ -10,22 +10,22 @@ from docmill.tasks.parse.pdf.text.line import TextLine, fitting_size, is_by_heig
 from docmill.tasks.parse.pdf.text.pdfium_calls import Place, around, is_upright, placed, placed_sides
 from docmill.tasks.parse.pdf.text.right_to_left import may_be_right_to_left
 
-Span = tuple[int, int]  # the first and the last of some characters of the page, by their numbers in pdfium
+Span = tuple[int, int]  # the first and the last of some characters of the page, by their index in pdfium
 Words = Sequence[tuple[Span, Box]]
 Gap = tuple[float, float]  # between two words: where it begins, where it ends
 
 _LETTER_GAP = 0.35
-"""Font sizes between letters of one word that stand in different cells: programs write the marks of a row as one word,
-spaced. Letters of words touch; those of spaced headings are apart, too, but no rule stands between them."""
+"""Font sizes between letters of one word that are in different cells: some programs write the marks of a row as one
+spaced word. Letters of words touch; those of spaced headings do not, but no rule separates them."""
 _OFF_LEVEL = 0.7
-"""Heights by which a letter on another line is off: lines are further apart, and letters on a slope are closer."""
-_ALIKE = 0.9  # of the height: scripts and initials, which belong to their line, are smaller or larger
+"""Heights by which a letter on another line is off: lines are further apart, letters on a slope are closer."""
+_ALIKE = 0.9  # of the height: scripts and initials, which belong to the line, are smaller or larger
 
 
 def groups_of_words(words: Words, gap: float, leftward: bool = False) -> list[Span]:
     """Return the first and last characters of runs of words on one level between gaps wider than `gap` points.
 
-    In a line that is read from the right, `leftward`, a word may follow at the left of the one before.
+    In a right-to-left line (`leftward`), a word may be to the left of the previous one.
     """
     groups: list[Span] = []
     before: Box | None = None
@@ -33,7 +33,7 @@ def groups_of_words(words: Words, gap: float, leftward: bool = False) -> list[Sp
         level = before is not None and not _is_other_level(before, box)
         if before and level and (-gap < box[0] - before[2] <= gap or (leftward and -gap < before[0] - box[2] <= gap)):
             groups[-1] = (groups[-1][0], last)
-            before = around(before, box) if leftward else box  # it goes on at either side
+            before = around(before, box) if leftward else box  # the next word may be on either side
         else:
             groups.append((first, last))
             before = box
@@ -43,7 +43,7 @@ def groups_of_words(words: Words, gap: float, leftward: bool = False) -> list[Sp
 def parts_of_words(
     words: Words, parted: Container[Span], letters: Iterable[Box], size: float
 ) -> Iterator[tuple[Span, Box]]:
-    """Yield words, and the parts of those to be `parted`; `letters` are the boxes of each letter of these."""
+    """Yield words, but those in `parted` in parts; `letters` are the boxes of all letters of these."""
     boxes = iter(letters)
     for span, box in words:
         if span in parted:
@@ -53,7 +53,7 @@ def parts_of_words(
 
 
 def runs_of_letters(word: Span, letters: Sequence[Box], size: float) -> Iterator[tuple[Span, Box]]:
-    """Yield the parts of a word whose letters stand apart, each with its box; `letters` are the boxes of each."""
+    """Yield the parts of a word, split where letters are far apart, with their boxes; `letters` has a box for each."""
     first, begun = word[0], 0
     for at, (one, other) in enumerate(pairwise(letters), 1):
         if other[0] - one[2] > _LETTER_GAP * size or _is_other_level(one, other):
@@ -63,62 +63,63 @@ def runs_of_letters(word: Span, letters: Sequence[Box], size: float) -> Iterator
 
 
 def _is_other_level(one: Box, other: Box) -> bool:
-    """Return whether letters of one size stand on two lines, which pdfium reads as one where they were drawn so."""
+    """Return whether letters of one size are on two lines, which pdfium sometimes reads as one."""
     height = one[3] - one[1]
-    if abs(other[1] - one[1]) <= _OFF_LEVEL * height:  # as nearly all
+    if abs(other[1] - one[1]) <= _OFF_LEVEL * height:  # nearly all
         return False
     return _ALIKE * height < other[3] - other[1] < height / _ALIKE
 
 
 GAP = 1.2
-"""Font sizes; wider gaps part a line. Less cuts justified text at its spaces, more joins cells of narrow tables."""
-_TIGHT_GAP = 1.0  # the same between boxes of what is drawn, which are narrower than what letters take up
+"""Font sizes; wider gaps split a line. Less would cut justified text at its spaces, more would join cells of narrow
+tables."""
+_TIGHT_GAP = 1.0  # the same between boxes of ink, which are narrower than the letters' advance
 
-# Cells on one level may stand a little higher or lower than one another; what is further off must be plainer.
+# Cells on one level may be slightly higher or lower than each other; the further off, the clearer the gap must be.
 _LEVELS = 3  # points
 _SAME_LEVEL = 1  # points within which _TIGHT_GAP is enough
 _LEVEL_GAP = 1.5  # font sizes, for the others
-_NO_ACCENT = 0.4  # font sizes, as high as these others must be: accents over a line are boxes, too
-_ON_LEVEL = 100  # lines on one level that are looked at, which bounds the work for a page made to have many
+_NO_ACCENT = 0.4  # font sizes: least height of the others, because accents over a line have boxes, too
+_ON_LEVEL = 100  # lines on one level to examine, which bounds the work on a malicious page
 
-# Lines with loose text. Letters advance by about half their size, spaces in them included.
-_LOOSE = 1.25  # times the usual advance: justified text stays below, and a line looked at in vain costs only time
+# Lines with loose text. Letters advance by about half their size, including spaces.
+_LOOSE = 1.25  # times the usual advance: justified text stays below, and a false positive costs only time
 _NARROW = 0.25  # font sizes a letter: letters of condensed fonts take a third
-_MOST_ADVANCE = 0.55  # font sizes a letter, which the usual advance is taken to be at most
-_LONG = 20  # letters from which on a line's advance is a measure of others
-_FEW = 4  # letters in which there are no two texts
+_MOST_ADVANCE = 0.55  # font sizes a letter: upper limit of the usual advance
+_LONG = 20  # letters: only longer lines determine the usual advance
+_FEW = 4  # letters: too few for two texts
 _TALL = 1.6
-"""Font sizes: a line this high is two, one of which may be half a line lower, as a cell in the middle of its row is.
-Lines with raised signs are lower; to look at a line in vain costs only time."""
-_TWO = 2.0  # font sizes: a letter of one line is lower in nearly all fonts
+"""Font sizes: a higher line is two, one of which may be half a line lower, like a cell in the middle of its row. Lines
+with raised signs are not as high; a false positive costs only time."""
+_TWO = 2.0  # font sizes: in nearly all fonts a letter is less high
 
-# Boxes of text on one baseline, in the height of the lower.
-_SHARED = 0.4  # which boxes on one baseline share
-_OFF = -0.25  # which cells of a row share at least, of which one has more lines: less than nothing
-_MUCH = 3  # how far apart these must stand
+# Boxes of text on one baseline, in heights of the less high one.
+_SHARED = 0.4  # the least vertical overlap of boxes on one baseline
+_OFF = -0.25  # the same of cells with different numbers of lines: negative, a gap
+_MUCH = 3  # how far apart such cells must be
 
-_ROUNDED = 0.99  # of the least gap that is looked for: sizes are rounded to a tenth of a point
-_SIDES = 4  # numbers that pdfium gives for a box: left, top, right, bottom
+_ROUNDED = 0.99  # tolerance on the least gap, because sizes are rounded to a tenth of a point
+_SIDES = 4  # of a box: left, top, right, bottom
 
 _NEAR = tuple(
     (off, _TIGHT_GAP, 0.0) if abs(off) <= _SAME_LEVEL else (off, _LEVEL_GAP, _NO_ACCENT)
     for off in range(-_LEVELS, _LEVELS + 1)
 )
-"""For each level near that of a gap: how far it is, and how wide and high the gap must be, in the line's size."""
+"""For each level near that of a gap: its distance, and how wide and high the gap must be, in sizes of the line."""
 
 
 def gapped(lines: list[TextLine], tall: set[int], pieces: Sequence[float], place: Place) -> list[int]:
-    """Return the indexes of lines of a page that may hold a wide gap, those of `tall` lines with them.
+    """Return the indexes of lines that may hold a wide gap, including the `tall` lines.
 
-    `pieces` are the sides of pdfium's pieces of the page's text, in its own coordinates; none if no line has several.
+    `pieces` are the sides of pdfium's pieces of text in the page's own coordinates; none if no line has several.
     """
     return sorted({*_loose(lines), *tall, *_between_texts(lines, pieces, place)})
 
 
 def tall_lines(lines: list[TextLine]) -> set[int]:
-    """Return the lines that are so high that they may hold several, which pdfium reads as one.
+    """Return the indexes of lines so high that they may be several, which pdfium has read as one.
 
-    It does so with very small text, and with text that is drawn large and scaled down, as Qt does: there, with most.
+    It does so with very small text, and with most text that is drawn large and scaled down, as by Qt.
     """
     heights = [line.box[3] - line.box[1] for line in lines]
     usual = _TALL * min(heights, default=0.0)
@@ -130,20 +131,21 @@ def tall_lines(lines: list[TextLine]) -> set[int]:
 
 
 def holds_two(line: TextLine, words: Words) -> bool:
-    """Return whether letters of a high line may stand on two levels: its words differ in height, or each is as high."""
+    """Return whether a high line may hold two levels: its words differ in height, or all are too high."""
     heights = [box[3] - box[1] for _, box in words]
     least = min(heights)
     return max(heights) > _TALL * least or least > _TWO * line.size or is_by_height(line.size, line.height)
 
 
 def size_of_each(line: TextLine, words: Words) -> float:
-    """Return the size of the lines that a high one holds: its own may have been taken from the height of all."""
+    """Return the size of the lines within a high one, whose own size may come from their total height."""
     return min(line.size, *(fitting_size(line.size, box[3] - box[1]) for _, box in words))
 
 
 def _loose(lines: list[TextLine]) -> list[int]:
-    """Return the lines with so wide an advance per letter that they may hold a gap, or so narrow a one that two texts
-    of two columns, the right one first, are one line of pdfium's.
+    """Return the indexes of lines whose advance per letter is unusual.
+
+    If it is wide, the line may hold a gap. If it is narrow, pdfium may have joined two columns, the right one first.
     """
     advances = [(line.box[2] - line.box[0]) / (line.size * len(line.text)) for line in lines]
     most = _LOOSE * _usual(advances, lines)
@@ -152,7 +154,7 @@ def _loose(lines: list[TextLine]) -> list[int]:
 
 
 def _is_narrow(advance: float, line: TextLine) -> bool:
-    """Return whether a line is too short for its letters, and does not run up or down the page."""
+    """Return whether a level line is too short for its letters."""
     return advance < _NARROW and line.height < _TWO * line.size
 
 
@@ -166,7 +168,7 @@ def _may_be_two(text: str) -> bool:
 
 
 def _between_texts(lines: list[TextLine], pieces: Sequence[float], place: Place) -> Iterator[int]:
-    """Yield the lines with a gap between two of pdfium's pieces of text that is wide for their size."""
+    """Yield the indexes of lines with a gap between two of pdfium's pieces of text that is wide for their size."""
     if not lines or not pieces:
         return
     least = _ROUNDED * _TIGHT_GAP * min([line.size for line in lines])
@@ -187,7 +189,7 @@ def _may_be_leftward(lines: list[TextLine]) -> bool:
 
 
 def _by_level(lines: list[TextLine]) -> dict[int, list[int]]:
-    """Return the lines by the vertical position of their middle, in points."""
+    """Return the indexes of lines by the vertical position of their middle, in whole points."""
     levels: defaultdict[int, list[int]] = defaultdict(list)
     for index, line in enumerate(lines):
         _, top, _, bottom = line.box
@@ -198,7 +200,7 @@ def _by_level(lines: list[TextLine]) -> dict[int, list[int]]:
 def _gaps(sides: Sequence[float], place: Place, least: float, leftward: bool) -> list[Box]:
     """Return the boxes of gaps between pieces on one baseline, wide for their height and at least `least` points.
 
-    In text that is read from the right, `leftward`, the next piece may stand at the left of the one before.
+    In right-to-left text (`leftward`), the next piece may be to the left of the previous one.
     """
     upright = is_upright(place)
     if upright:
@@ -207,7 +209,7 @@ def _gaps(sides: Sequence[float], place: Place, least: float, leftward: bool) ->
         sides = placed_sides(sides, place)
     found: list[Box] = []
     for index, (left, right) in enumerate(zip(sides[_SIDES::_SIDES], sides[2::_SIDES], strict=False)):
-        if left - right > least:  # few are: only these are looked at as boxes
+        if left - right > least:  # few are; only these are examined further
             at = _SIDES * index
             one, other = sides[at : at + _SIDES], sides[at + _SIDES : at + 2 * _SIDES]
             if _is_gap(one, other):
@@ -218,7 +220,7 @@ def _gaps(sides: Sequence[float], place: Place, least: float, leftward: bool) ->
 
 
 def _leftward_gaps(sides: Sequence[float], least: float) -> Iterator[Box]:
-    """Yield the gaps of `_gaps` between a piece and the next one, at its left."""
+    """Yield the gaps between a piece and the next one to its left."""
     for at in range(0, len(sides) - _SIDES, _SIDES):
         one, other = sides[at : at + _SIDES], sides[at + _SIDES : at + 2 * _SIDES]
         if one[0] - other[2] > least and _is_gap(other, one):
@@ -226,9 +228,9 @@ def _leftward_gaps(sides: Sequence[float], least: float) -> Iterator[Box]:
 
 
 def _is_gap(one: Sequence[float], other: Sequence[float]) -> bool:
-    """Return whether two boxes, the other to the right, share a baseline and are further apart than they are high.
+    """Return whether two boxes share a baseline and are further apart than they are high; the other is on the right.
 
-    Cells of a row of which one has more lines may be at different heights: these must be much further apart.
+    Cells of a row with different numbers of lines may be at different heights; these must be much further apart.
     """
     tops, bottoms = (one[1], other[1]), (one[3], other[3])
     high = min(abs(one[3] - one[1]), abs(other[3] - other[1]))

@@ -25,37 +25,38 @@ _MONO = re.compile(
     r"|(?:letter|book ?master) ?gothic|(?:cm|sf|l|x)tt",
     re.IGNORECASE,
 )
-_NOT_BOLD = re.compile(r"-(?:regular|roman|book|light)", re.IGNORECASE)  # though typewriter fonts have wide stems
+_NOT_BOLD = re.compile(r"-(?:regular|roman|book|light)", re.IGNORECASE)  # although typewriter fonts have wide stems
 _BOLD_WEIGHT = 560
-"""The weight that pdfium makes of a font's stem, five times its width; text is set in 400, seldom in 500. The bold of
-Computer Modern has 570, those of other families 600 and more."""
+"""The weight that pdfium derives from a font's stem, five times its width. Text has 400, seldom 500; the bold of
+Computer Modern has 570, that of other families 600 and more."""
 # Flags in a PDF's font descriptor (PDF 1.7, table 123).
 _FIXED_PITCH, _SLANTED, _FORCE_BOLD = 1, 1 << 6, 1 << 18
 _NUMBER = re.compile(r"(?:\d[\d.]*[.)]?|[IVX]+\.) +")  # of a heading
 _NUMBERING = frozenset("0123456789IVX")
-_NAME_BYTES = 128  # longer than the names of real fonts; nothing is made of a name that does not fit
+_NAME_BYTES = 128  # longer than the names of real fonts; a longer name is ignored
 _NAME = ctypes.c_char * _NAME_BYTES
-_HIGH = 1.4  # of its size: a line that is higher may begin with a larger letter
+_HIGH = 1.4  # of its size: a higher line may begin with a larger letter
 _CAPITALS = (1.15, 1.6)
-"""Times small capitals, which browsers draw at 0.7 of the size, typesetters at 0.75 to 0.85; drop capitals: larger."""
-_KNOWN_NAMES = 4_096  # kept by a worker over its documents, which share most of them
+"""Size of a first letter relative to small capitals, which browsers draw at 0.7 of the size and typesetters at 0.75 to
+0.85. Drop capitals are larger."""
+_KNOWN_NAMES = 4_096  # cached in a worker across documents, which share most of them
 
 _LEAST_FIT, _MOST_FIT = 0.5, 2.5
-"""Heights of a line in sizes of its font. A line is about 1.2 sizes high; outside of these the size cannot be true,
-since some fonts count in units of their own. Closer limits would change the sizes of fonts with tall or flat boxes."""
-_OF_HEIGHT = 0.85  # the size of a font by the height of its line, the inverse of those 1.2
-LEAST_SIZE = 0.1  # points, what sizes are rounded to; others divide by them
+"""Height of a line in font sizes, which is usually about 1.2. Outside these limits the size must be wrong, because some
+fonts use their own units. Closer limits would change the sizes of fonts with tall or flat boxes."""
+_OF_HEIGHT = 0.85  # the size of a font as a share of its line's height, the inverse of 1.2
+LEAST_SIZE = 0.1  # points, to which sizes are rounded; never 0, because others divide by sizes
 
 _FLAT = -0.1
-"""Sizes below the baseline that a font reaches at least. LibreOffice states none for its fonts; all others that were
-looked at, of eight programs, state between 0.17 and 0.32."""
-_ABOVE, _BELOW = 0.9, 0.21  # sizes above and below its baseline that a line takes, as with the metrics of Liberation
-_ALONG = 1.6  # sizes: a higher line holds two, or runs up the page
+"""Least depth of a font below the baseline, in font sizes. LibreOffice states none for its fonts; all other
+fonts that were examined, from eight programs, state 0.17 to 0.32."""
+_ABOVE, _BELOW = 0.9, 0.21  # font sizes that a line takes above and below its baseline, by the metrics of Liberation
+_ALONG = 1.6  # font sizes: a higher line holds two, or runs up the page
 
 
 @dataclass(frozen=True, slots=True)
 class Font:
-    """The properties of a font: bold, monospaced, as for code, and slanted."""
+    """The properties of a font: bold, monospaced (as for code) and slanted."""
 
     bold: bool = False
     mono: bool = False
@@ -72,7 +73,7 @@ PLAIN = Font()
 
 
 def read_font(pointer: int | None) -> Font:
-    """Return what pdfium says of a font by its address."""
+    """Return the properties of the font at an address."""
     if pointer is None:
         return PLAIN
     ask = calls()
@@ -92,21 +93,21 @@ def _font(bold: bool, mono: bool, italic: bool) -> Font:
 
 @lru_cache(maxsize=_KNOWN_NAMES)
 def _named(name: bytes) -> tuple[bool | None, bool, bool]:
-    """Return whether a font is bold, None if its name does not say, whether it is monospaced, and whether it slants."""
+    """Return whether a font is bold (None if its name does not say), whether monospaced, and whether slanted."""
     text = name.decode("latin-1")
     bold = True if _BOLD.search(text) else False if _NOT_BOLD.search(text) else None
     return bold, _MONO.search(text) is not None, _ITALIC.search(text) is not None
 
 
 def is_flat(pointer: int | None) -> bool:
-    """Return whether a font states no depth: the boxes of its letters are no higher than what is drawn of them."""
+    """Return whether a font states no depth, so that the boxes of its letters are only as high as their ink."""
     descent = ctypes.c_float()
     asked = pointer is not None and calls()["FPDFFont_GetDescent"](pointer, 1.0, ctypes.addressof(descent))
     return bool(asked) and descent.value > _FLAT
 
 
 def line_box(box: Box, size: float, baseline: float) -> Box:
-    """Return the box of a line in a flat font as high as lines in other fonts are; of one line of letters alone."""
+    """Return the box of a line in a flat font, as high as lines in other fonts; a much higher box is unchanged."""
     left, top, right, bottom = box
     if bottom - top > _ALONG * size:
         return box
@@ -114,42 +115,39 @@ def line_box(box: Box, size: float, baseline: float) -> Box:
 
 
 def fits(size: float, height: float) -> bool:
-    """Return whether a line in a font of this size may be so high."""
+    """Return whether a line in a font of this size may have this height."""
     return _LEAST_FIT * size <= height <= _MOST_FIT * size
 
 
 def is_usual(text: str, size: float, box: Box) -> bool:
-    """Return whether a line is as high as its font, as nearly all are, so that it has neither capitals of several
-    sizes nor an initial.
-    """
+    """Return whether a line is as high as its font, as nearly all are: it has neither small capitals nor an initial."""
     return _LEAST_FIT * size <= box[3] - box[1] <= _HIGH * size and not text.isupper()
 
 
 def fitting_size(size: float, height: float) -> float:
-    """Return a font's size in tenths of a point if it fits the height of its line, else one by that height."""
+    """Return a font's size, to a tenth of a point, if it fits the height of its line, else a size from that height."""
     found = tenths(size if fits(size, height) else _OF_HEIGHT * height)
     return found if found > LEAST_SIZE else LEAST_SIZE
 
 
 def is_by_height(size: float, height: float) -> bool:
-    """Return whether a line's size may have been taken from its height."""
+    """Return whether a line's size may have been derived from its height."""
     return size == max(tenths(_OF_HEIGHT * height), LEAST_SIZE)
 
 
 def _second_letter(text: str) -> int:
-    """Return the place of the second letter of a text, behind a first word such as "A"."""
+    """Return the index of the second letter of a text, which may follow a first word such as "A"."""
     return 2 if text[1:2] == " " else 1
 
 
 def line_size(text: str, size: float, box: Box, begins: int, sizes: Callable[[list[int]], list[float]]) -> float:
     """Return the size of a line from that of the letter in its middle; in small capitals, the size of its first letter.
 
-    `begins` is the place of its first letter; `sizes` gives the sizes of the letters at some places.
+    `begins` is the index of its first letter; `sizes` returns the sizes of the letters at some indexes.
     """
     height = box[3] - box[1]
-    if (
-        height <= _HIGH * size and not text.isupper()
-    ):  # as nearly all; the boxes of some fonts are as high as small letters
+    # Nearly all lines; the boxes of some fonts are only as high as small letters.
+    if height <= _HIGH * size and not text.isupper():
         return fitting_size(size, height)
     number = _NUMBER.match(text) if text[:1] in _NUMBERING else None
     if number is not None:
@@ -162,11 +160,11 @@ def line_size(text: str, size: float, box: Box, begins: int, sizes: Callable[[li
 
 
 def after_initial(text: str, size: float, box: Box, begins: int, sizes: Callable[[list[int]], list[float]]) -> int:
-    """Return how many characters a line begins with that are an initial, several lines high, and the space behind it.
+    """Return how many characters at the beginning of a line are an initial, several lines high, and its space.
 
-    The arguments are those of `line_size`.
+    The arguments are as in `line_size`.
     """
-    if box[3] - box[1] <= _HIGH * size or not text[:1].isupper() or text.isupper():  # as nearly all
+    if box[3] - box[1] <= _HIGH * size or not text[:1].isupper() or text.isupper():  # nearly all lines
         return 0
     second = _second_letter(text)
     if not text[second:][:1].isalpha():
@@ -175,15 +173,15 @@ def after_initial(text: str, size: float, box: Box, begins: int, sizes: Callable
     return second if initial >= _CAPITALS[1] * size and other < _CAPITALS[1] * size else 0
 
 
-NOWHERE = -1  # the place in pdfium's text of what is no part of a page's content: filled in, or laid over it
+NOWHERE = -1  # the index of text outside the page's content: the value of a form field, or a note
 
 
 @dataclass(slots=True)
 class TextLine:
     """A line or a piece of one: text, font size in points, box from the page's top left.
 
-    `first` and `last` are its characters in pdfium's text of the page, 0 after OCR. `gap` is the widest gap between the
-    pieces that it was joined from, in font sizes.
+    `first` and `last` are the indexes of its first and last character in pdfium's text of the page; 0 after OCR. `gap`
+    is the widest gap between the pieces that were joined into it, in font sizes.
     """
 
     text: str
@@ -195,11 +193,11 @@ class TextLine:
     last: int
     level: int = 0
     furniture: bool = False
-    ruled: bool = False  # there is a vertical rule behind it
+    ruled: bool = False  # a vertical rule follows it
     gap: float = 0.0
-    contents: bool = False  # it belongs to a list of contents
-    cut: bool = False  # within a word, where its script has no hyphens, if the line is full
-    lead: int = 0  # letters at its beginning that stand out and may name its paragraph
+    contents: bool = False  # it belongs to a table of contents
+    cut: bool = False  # it may end within a word, in a script without hyphens, if the line is full
+    lead: int = 0  # emphasised letters at its beginning, which may name its paragraph
 
     @property
     def height(self) -> float:
@@ -209,7 +207,7 @@ class TextLine:
 
     @property
     def middle(self) -> float:
-        """Return the height halfway down the line."""
+        """Return the vertical middle of the line."""
         _, top, _, bottom = self.box
         return (top + bottom) / 2
 
@@ -225,19 +223,19 @@ class TextLine:
 
 
 def from_the_left(pieces: list[TextLine]) -> list[TextLine]:
-    """Return pieces of a line as rows of tables are looked for: those read from the right come the other way round."""
+    """Return pieces of a line from left to right, as table detection needs them, also those of right-to-left text."""
     is_leftward = is_right_to_left("".join(piece.text for piece in pieces))
     return sorted(pieces, key=lambda piece: piece.box[0]) if is_leftward else pieces
 
 
 _SHIFT = 0.3
-"""Of its height, by which a line that is drawn again is off the first: shadows and false bold are off by less, the next
-line of a text by three times as much."""
-_OFF = 3  # letters by which the place of a word in a line, told by its width, may be wrong
+"""How far a repeated drawing of a line may be off the first, as a share of its height. Shadows and false bold are off
+by less, the next line of a text by three times as much."""
+_OFF = 3  # letters by which the position of a word in a line, estimated from its width, may be wrong
 
 
 def drawn_once(lines: list[TextLine]) -> list[TextLine]:
-    """Return lines without those that say again, at the same place, what another does: shadows, text laid over text."""
+    """Return lines without those that repeat another at the same place: shadows, and text drawn twice."""
     gone = set[int]()
     ordered = sorted(lines, key=lambda line: line.box[1])
     for at, line in enumerate(ordered):
@@ -246,7 +244,7 @@ def drawn_once(lines: list[TextLine]) -> list[TextLine]:
             other = ordered[after]
             if other.box[1] > reach:
                 break
-            if other.box[0] < line.box[2] and line.box[0] < other.box[2]:  # as few are
+            if other.box[0] < line.box[2] and line.box[0] < other.box[2]:  # few lines overlap
                 one, whole = sorted((other, line), key=_letters)
                 if _is_in(one, whole):
                     gone.add(id(one))
@@ -258,11 +256,11 @@ def _letters(line: TextLine) -> int:
 
 
 def _is_in(one: TextLine, whole: TextLine) -> bool:
-    """Return whether the letters of a line are, in their order, those of another one at its place."""
+    """Return whether another line at the same place has the letters of this one, in the same order."""
     near = _SHIFT * one.height
     (left, _, right, bottom), (start, _, end, lower) = one.box, whole.box
     is_over = left > start - near and right < end + near and abs(bottom - lower) < near
-    if not is_over or one.text in ACCENTS:  # which are drawn over a letter
+    if not is_over or one.text in ACCENTS:  # accents are drawn over a letter
         return False
     share = len(whole.text) / max(end - start, near)
     first, last = int((left - start) * share), int((right - start) * share)
@@ -271,6 +269,6 @@ def _is_in(one: TextLine, whole: TextLine) -> bool:
 
 
 def texts_to_join(lines: Sequence[TextLine]) -> list[str]:
-    """Return the texts of lines of one paragraph as `joined` takes them: only a full line is cut within a word."""
+    """Return the texts of a paragraph's lines as `joined` takes them: only a full line can be cut within a word."""
     end = max((line.right - line.size for line in lines), default=0.0)
     return [line.text + CUT if line.cut and line.right > end else line.text for line in lines]

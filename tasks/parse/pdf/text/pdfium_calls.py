@@ -1,7 +1,7 @@
-"""pdfium calls: its functions bound to plain addresses and numbers, five times as fast as pypdfium2's own bindings,
-and places: boxes in a page's own coordinates as points from its top left.
+"""pdfium calls: its functions bound to plain addresses and numbers, five times as fast as pypdfium2's own bindings;
+and places: the map from a page's own coordinates to points from its top left.
 
-Reading one page takes thousands of calls, so their cost is the cost of the page.
+Reading one page takes thousands of calls, so their cost dominates.
 """
 
 import ctypes
@@ -18,14 +18,14 @@ from docmill.tasks.parse.canvas import Box
 
 Place = tuple[float, float, float, float, float, float]  # the affine map (a, b, c, d, e, f)
 
-FAR = 1e5  # points: seven times the longest page that Acrobat makes; anything further off is a mistake or an attack
+FAR = 1e5  # points: seven times the longest page that Acrobat makes; anything beyond is a mistake or an attack
 _SIDES = 4  # of a box: left, top, right, bottom
 
 
 def placed(boxes: list[Box], place: Place) -> list[Box]:
-    """Return boxes, whose sides come in any order, as (left, top, right, bottom) on the page.
+    """Return boxes on the page as (left, top, right, bottom); their sides may come in any order.
 
-    Their numbers are within `FAR`, as `near` makes them.
+    All numbers are limited to `FAR`, as by `near`.
     """
     a, b, c, d, e, f = place
     if b or c or not _is_ordinary(place):
@@ -40,9 +40,9 @@ def placed(boxes: list[Box], place: Place) -> list[Box]:
 
 
 def around_pairs(sides: list[float], place: Place) -> list[Box]:
-    """Return the boxes on the page around every two; their sides are (left, top, right, bottom), one after another.
+    """Return the box on the page around each pair of boxes; `sides` is a flat list of left, top, right and bottom.
 
-    Hot: nearly all pages are neither turned nor mirrored, and for them one pass does it.
+    Hot: nearly all pages are neither turned nor mirrored, and for them one pass is enough.
     """
     a, _, _, d, e, f = place
     each = iter(sides)
@@ -62,19 +62,19 @@ def around_pairs(sides: list[float], place: Place) -> list[Box]:
 
 
 def placed_sides(sides: Sequence[float], place: Place) -> list[float]:
-    """Return the sides of boxes, one box after another, on the page."""
+    """Return the sides of boxes on the page, as a flat list."""
     each = iter(sides)
     return [*chain.from_iterable(placed([*zip(each, each, each, each, strict=True)], place))]
 
 
 def around(one: Box, other: Box) -> Box:
-    """Return the smallest box around two."""
+    """Return the smallest box around two boxes."""
     (left, top, right, bottom), (other_left, other_top, other_right, other_bottom) = one, other
     return (min(left, other_left), min(top, other_top), max(right, other_right), max(bottom, other_bottom))
 
 
 def around_all(boxes: list[Box]) -> Box:
-    """Return the smallest box around one or more."""
+    """Return the smallest box around one or more boxes."""
     if len(boxes) == 1:
         return boxes[0]
     lefts, tops, rights, bottoms = zip(*boxes, strict=True)
@@ -82,13 +82,13 @@ def around_all(boxes: list[Box]) -> Box:
 
 
 def tenths(points: float) -> float:
-    """Return a length to a tenth of a point."""
-    return round(10 * points) / 10  # several times faster than round(points, 1), which goes by decimal digits
+    """Return a length rounded to a tenth of a point."""
+    return round(10 * points) / 10  # several times faster than round(points, 1), which rounds decimally
 
 
-@lru_cache(maxsize=8)  # hot: asked several times for each page, and most pages have the place of the one before
+@lru_cache(maxsize=8)  # hot: called several times a page, and most pages share the place of the previous one
 def is_upright(place: Place) -> bool:
-    """Return whether a page is neither turned nor mirrored: its x goes to the right, its y up."""
+    """Return whether a page is neither turned nor mirrored: x grows to the right, y upwards."""
     a, b, c, d, *_ = place
     return a >= 0 and d <= 0 and not b and not c and _is_ordinary(place)
 
@@ -105,12 +105,12 @@ def _placed(box: Box, place: Place) -> Box:
 
 
 def near(number: float) -> float:
-    """Return the nearest number within `FAR`; 0 for one that is infinite or not a number."""
+    """Return a number limited to `FAR`; 0 if it is infinite or NaN."""
     return max(-FAR, min(number, FAR)) if isfinite(number) else 0.0
 
 
 def merged_spans(spans: Iterable[tuple[float, ...]]) -> list[tuple[float, float]]:
-    """Return spans from left to right, with those that overlap as one."""
+    """Return spans from left to right, with overlapping ones merged."""
     found: list[tuple[float, float]] = []
     for left, right in sorted(spans):
         if found and left < found[-1][1]:
@@ -121,17 +121,17 @@ def merged_spans(spans: Iterable[tuple[float, ...]]) -> list[tuple[float, float]
 
 
 def spans_over(span: tuple[float, ...], spans: Sequence[tuple[float, float]]) -> list[int]:
-    """Return the places of those of some spans that share some of their width with one."""
+    """Return the indexes of the spans that overlap a given one."""
     first, last = span
     return [at for at, (left, right) in enumerate(spans) if first < right and left < last]
 
 
-_ROWS = 1_024  # results that wait in memory at once: a page's lines fit, and references to all places stay few
-_TEXT_BYTES = 512  # long enough for nearly all that a document says of itself; longer texts are asked for twice
-_END = 2  # bytes of the zero behind a text in UTF-16
+_ROWS = 1_024  # results kept in memory at once: enough for a page's lines, with few references to make
+_TEXT_BYTES = 512  # long enough for nearly all metadata; longer texts take a second call
+_END = 2  # bytes of the zero that ends a text in UTF-16
 _HIGH, _LOW, _SURROGATES = range(0xD800, 0xDC00), range(0xDC00, 0xE000), range(0xD800, 0xE000)
-_REPLACEMENT = 0xFFFD  # what stands for a code that is no character
-NOTHING = "\u2060"  # a sign that no one sees, in the place of the second half of a character
+_REPLACEMENT = 0xFFFD  # replaces a code that is no character
+NOTHING = "\u2060"  # an invisible sign, which replaces the second half of a surrogate pair
 _POINTER, _INT, _DOUBLE = ctypes.c_void_p, ctypes.c_int, ctypes.c_double
 
 # Each function's result, then its arguments; names as in pdfium's fpdf_text.h, fpdf_edit.h, fpdf_annot.h, ....
@@ -180,10 +180,10 @@ _SIGNATURES: dict[str, tuple[Any, ...]] = {
 
 
 class Handle(ctypes.c_void_p):
-    """An address returned by pdfium, to be passed back to it."""
+    """An address that pdfium returned, to pass back to it."""
 
 
-# Each function's result. Their arguments are not converted, half of what a call costs: numbers are C ints, and
+# Each function's result. Arguments are not converted, which saves half the cost of a call: numbers are C ints, and
 # pointers must be handles or references, never numbers.
 _OFTEN: dict[str, Any] = {
     "FPDFText_GetUnicode": ctypes.c_uint,
@@ -199,7 +199,7 @@ _OFTEN: dict[str, Any] = {
     "FPDFPageObj_GetType": _INT,
     "FPDFPageObj_GetBounds": _INT,
 }
-# The type of the numbers that a function gives, how many they are, and in how many places it wants to put them.
+# The type of the numbers that a function writes, how many, and how many pointers it takes for them.
 _GIVEN: dict[str, tuple[Any, int, int]] = {
     "FPDFText_GetLooseCharBox": (ctypes.c_float, 4, 1),
     "FPDFText_GetRect": (_DOUBLE, 4, 4),
@@ -211,7 +211,7 @@ _GIVEN: dict[str, tuple[Any, int, int]] = {
 
 @cache
 def calls() -> dict[str, Any]:
-    """Return pdfium's functions by name; arguments are addresses and numbers, a null pointer comes back as None."""
+    """Return pdfium's functions by name; arguments are addresses and numbers; a null pointer is returned as None."""
     import pypdfium2.raw as pdfium
 
     places = {name: ctypes.cast(getattr(pdfium, name), _POINTER).value or 0 for name in [*_SIGNATURES, *_OFTEN]}
@@ -220,7 +220,7 @@ def calls() -> dict[str, Any]:
 
 
 def reference(place: int) -> Any:
-    """Return an address for the functions that convert no arguments; it is a little faster than a `Handle`."""
+    """Return an address for the functions that convert no arguments; slightly faster than a `Handle`."""
     return _POINTER.from_param(place)
 
 
@@ -230,18 +230,18 @@ def address(handle: Any) -> int:
 
 
 def object_at(handle: Handle, page: Any) -> Any:
-    """Return an object of an open page as pypdfium2 has it."""
+    """Return an object of an open page as an object of pypdfium2."""
     import pypdfium2
     import pypdfium2.raw as pdfium
 
     return pypdfium2.PdfObject(ctypes.cast(handle, pdfium.FPDF_PAGEOBJECT), page=page)
 
 
-MOST_OBJECTS = 30_000  # of a page that are looked at: a map has more, and its first ones show its extent
+MOST_OBJECTS = 30_000  # objects of a page to examine: a map has more, and its first ones show its extent
 
 
 def objects_of(page: int) -> tuple[list[Handle], list[int]]:
-    """Return the first objects that a page draws, those in forms aside, and the kind of each."""
+    """Return the first objects that a page draws, without those in forms, and the kind of each."""
     ask = calls()
     count = min(ask["FPDFPage_CountObjects"](page), MOST_OBJECTS)
     found = [*map(ask["FPDFPage_GetObject"], repeat(reference(page)), range(count))]
@@ -249,7 +249,7 @@ def objects_of(page: int) -> tuple[list[Handle], list[int]]:
 
 
 class OpenPage:
-    """A page of pypdfium2 that is open, its address, and the objects on it, which are asked for once."""
+    """An open page of pypdfium2, its address, and its objects, which are read once."""
 
     def __init__(self, opened: Any) -> None:
         self.opened = opened
@@ -257,11 +257,11 @@ class OpenPage:
 
     @cached_property
     def objects(self) -> tuple[list[Handle], list[int]]:
-        """Return what `objects_of` finds."""
+        """Return the page's first objects and their kinds, as `objects_of`."""
         return objects_of(self.address)
 
     def of_kind(self, kind: int) -> list[Handle]:
-        """Return the objects of a kind."""
+        """Return the page's objects of one kind."""
         objects, kinds = self.objects
         return [*compress(objects, map(kind.__eq__, kinds))] if kind in kinds else []
 
@@ -286,14 +286,14 @@ def text_from(name: str, *of: Any) -> str:
 
 
 def page_text(page: int) -> str:
-    """Return the text of a page; pdfium's number of a character is its place in it."""
+    """Return the text of a page; pdfium's index of a character is its index in this text."""
     count = calls()["FPDFText_CountChars"](page)
     if count <= 0:
         return ""
     buffer = bytearray(2 * count + _END)
     written = calls()["FPDFText_GetText"](page, 0, count, ctypes.addressof(ctypes.c_char.from_buffer(buffer)))
     text = buffer[: max(2 * written - _END, 0)].decode("utf-16-le", "replace")
-    # Where the text has more or fewer characters than pdfium counts, each is asked for.
+    # If the text has more or fewer characters than pdfium counts, read them one by one.
     return text if len(text) == count else _by_character(page, count)
 
 
@@ -302,26 +302,26 @@ def _by_character(page: int, count: int) -> str:
 
 
 def text_of(codes: list[int]) -> str:
-    """Return the text of pdfium's characters, each in its place; letters of formulas are ordinary ones."""
+    """Return the text of pdfium's characters, at the same indexes; letters of formulas become ordinary ones."""
     if max(codes) < _SURROGATES[0]:
         return "".join(map(chr, codes))
     for at, (one, other) in enumerate(pairwise([*codes])):
-        if one in _HIGH and other in _LOW:  # two codes of one character, to which pdfium gives two numbers
+        if one in _HIGH and other in _LOW:  # a surrogate pair: one character, to which pdfium gives two indexes
             whole = bytes((one & 0xFF, one >> 8, other & 0xFF, other >> 8)).decode("utf-16-le")
             codes[at : at + 2] = ord(normalize("NFKC", whole)[0]), ord(NOTHING)
     return "".join(map(chr, (_REPLACEMENT if code > sys.maxunicode or code in _SURROGATES else code for code in codes)))
 
 
 def boxes_from(name: str, items: Sequence[Any], *first: Any) -> list[Box]:
-    """Return the box that a function gives for its first arguments and each item; see `numbers_from`."""
+    """Return the box that a function returns for each item, after its first arguments; see `numbers_from`."""
     each = iter(numbers_from(name, items, *first))
     return [*zip(each, each, each, each, strict=True)]
 
 
 def numbers_from(name: str, items: Sequence[Any], *first: Any) -> list[float]:
-    """Return the numbers that a function gives for its first arguments and each item, one item after another.
+    """Return the numbers that a function returns for each item, after its first arguments, as a flat list.
 
-    They are finite, none above `FAR`; zeros if the function fails.
+    They are finite and within `FAR`; zeros if the function fails.
     """
     call, width, numbers, zeros, places = _rows(name)
     found: list[float] = []
@@ -336,16 +336,16 @@ def numbers_from(name: str, items: Sequence[Any], *first: Any) -> list[float]:
 
 def _ordinary(numbers: Sequence[float]) -> Sequence[float]:
     """Return the numbers; if any is infinite, NaN or too large, return the nearest valid ones."""
-    # One norm over all of them is quicker than a test of each, and nearly always below the limit.
+    # One norm of all is quicker than testing each, and it is nearly always below the limit.
     return numbers if hypot(*numbers) < FAR else [near(number) for number in numbers]
 
 
 @cache
 def _rows(name: str) -> tuple[Any, int, memoryview, memoryview, list[list[Any]]]:
-    """Return a function, how many numbers it gives, and memory for them.
+    """Return a function, how many numbers it returns, memory for them, as many zeros, and references into the memory.
 
-    The memory is zeroed, with as many zeros, and with references to the start of each row or number. It is made once:
-    pdfium fills the same memory on each call.
+    The references point to the start of each row or number. The memory is allocated once, and pdfium refills it on each
+    call.
     """
     kind, width, results = _GIVEN[name]
     size = ctypes.sizeof(kind)

@@ -1,4 +1,4 @@
-"""PDF ruling lines: the level and upright lines that a page draws, in points from its top left."""
+"""PDF ruling lines: the horizontal and vertical lines that a page draws, in points from its top left."""
 
 import ctypes
 from bisect import bisect_left
@@ -20,38 +20,38 @@ from docmill.tasks.parse.pdf.text.pdfium_calls import (
     placed,
 )
 
-Rule = tuple[float, float, float]  # where it stands, from, to
+Rule = tuple[float, float, float]  # its position, from, to
 Point = tuple[float, float]
 Side = tuple[Point, Point]
 
 _PATH, _FORM = 2, 5  # FPDF_PAGEOBJ_...
 _LINE_TO, _MOVE_TO = 0, 2  # FPDF_SEGMENT_...
-_UNCHANGED = (1.0, 0.0, 0.0, 1.0, 0.0, 0.0)  # the matrix of what stands where its own numbers say
+_UNCHANGED = (1.0, 0.0, 0.0, 1.0, 0.0, 0.0)  # the identity matrix
 _MATRIX = ctypes.c_float * 6  # FS_MATRIX: a, b, c, d, e, f
 
-_THIN = 2.5  # points: thicker ones are bars of a chart or boxes of colour, not lines between cells
-_SHORT = 6.0  # points: shorter ones are parts of letters, ticks of an axis, dashes; less than any cell is high
+_THIN = 2.5  # points: thicker shapes are bars of a chart or boxes of colour, not lines between cells
+_SHORT = 6.0  # points: shorter ones are parts of letters, ticks of an axis or dashes; all cells are higher
 _SMALL = 12.0  # points: narrower shapes are signs
 _LEAST_DOT = 1.0  # points: smaller dots are specks and dotted lines, larger ones may be bullets
-_LEAST_ROUND, _MOST_ROUND = 0.6, 1.6  # width by height of a dot: a disc or a square, also one that is scaled a little
-_SNAP = 2.5  # points: a line drawn in two strokes, or cell by cell, is off by less; rows of a table are further apart
-_STRAY = 4.0  # points that a rule may end short of what is above it: the inner margin of a cell
-_LEAST_BARS, _LEAST_HEIGHTS = 4, 3  # of a chart: cells of a row are as high as each other, or in two rows
-# Limits of a page that cost time without being a table: maps, plots, drawings of engineers.
-_OF_BOX = 5  # segments of a path: more make a fill that may be no box
-_MAX_SEGMENTS = 400  # of one path: a whole table drawn in one stroke has fewer, a curve by its points may have more
+_LEAST_ROUND, _MOST_ROUND = 0.6, 1.6  # width by height of a dot: a disc or a square, perhaps slightly scaled
+_SNAP = 2.5  # points: strokes of one line differ by less; rows of a table are further apart
+_STRAY = 4.0  # points by which a rule may be shorter than the text above it: the inner margin of a cell
+_LEAST_BARS, _LEAST_HEIGHTS = 4, 3  # of a chart: cells of a row have one height, or two if a cell spans two rows
+# Limits that save time on pages without tables: maps, plots, engineering drawings.
+_OF_BOX = 5  # segments of a path: a fill with more may be no box
+_MAX_SEGMENTS = 400  # of one path: a table drawn in one stroke has fewer, a curve drawn point by point may have more
 _MAX_POINTS = 20_000  # of all paths together
-_MAX_DEPTH = 4  # forms within forms; deeper ones hold no table of the page, and may be made to take long
-_MAX_RULES = 1_500  # of one direction: a page has room for some hundred that can be told apart; more are a drawing
+_MAX_DEPTH = 4  # forms within forms; deeper ones hold no table, and may be malicious
+_MAX_RULES = 1_500  # of one direction: a page has room for a few hundred distinct ones; more are a drawing
 
 
 @dataclass(slots=True)
 class PageRules:
     """The rules of a page: horizontal ones as (y, from x, to x), vertical ones as (x, from y, to y).
 
-    `dots` are the boxes of small shapes about as wide as high, `edges` the upper and lower ones of filled boxes, and
-    `curves` the boxes of larger shapes with a side that slants or bends and of bars that stand on one line, each with
-    how many segments it has.
+    `dots` are the boxes of small shapes about as wide as high. `edges` are the upper and lower edges of filled boxes.
+    `curves` are the boxes of larger shapes with a slanted or curved side and of the bars of charts, each with its
+    number of segments.
     """
 
     level: list[Rule] = field(default_factory=list)
@@ -61,7 +61,7 @@ class PageRules:
     curves: list[tuple[Box, int]] = field(default_factory=list)
 
     def add(self, box: Box) -> None:
-        """Add the rule in a thin box, if it is one."""
+        """Add a box as a rule if it is thin and long enough."""
         left, top, right, bottom = box
         if bottom - top <= _THIN and right - left >= _SHORT:
             self.level.append(((top + bottom) / 2, left, right))
@@ -70,7 +70,7 @@ class PageRules:
 
 
 class LevelRules:
-    """Horizontal rules sorted from the top, for fast look-up by position, and the upper and lower `edges` of fills."""
+    """Horizontal rules, sorted from the top for fast look-up, and the upper and lower `edges` of fills."""
 
     def __init__(self, rules: Iterable[Rule] = (), edges: Iterable[Rule] = ()) -> None:
         self._rules = sorted(rules)
@@ -100,7 +100,7 @@ def _spans(rules: Iterable[Rule], left: float, right: float) -> bool:
 def page_rules(page: OpenPage, place: Place, only_dots: bool = False) -> PageRules:
     """Return a page's rules, adjacent ones joined; none if there are too many for tables.
 
-    `only_dots` leaves the rules out, which are slower to read.
+    `only_dots` skips the rules, which are slower to read.
     """
     walk = _ObjectWalk(only_dots)
     walk.visit(*page.objects, place, 0)
@@ -113,7 +113,7 @@ def page_rules(page: OpenPage, place: Place, only_dots: bool = False) -> PageRul
 
 
 def _chart_bars(shapes: Iterable[Box]) -> Iterator[Box]:
-    """Yield the boxes as wide as each other that stand on one line and have different heights, as those of a chart."""
+    """Yield the bars of charts: boxes of one width and different heights with a common base line."""
     rows = defaultdict[tuple[int, int], list[Box]](list)
     for box in shapes:
         left, _, right, bottom = box
@@ -124,9 +124,9 @@ def _chart_bars(shapes: Iterable[Box]) -> Iterator[Box]:
 
 
 class _ObjectWalk:
-    """Walks over page objects and nested ones, and collects their rules.
+    """Walks over the objects of a page, also nested ones, and collects their rules.
 
-    Counts the objects, and stops at the limits: nested objects multiply.
+    It counts the objects and stops at the limits, because nested objects multiply.
     """
 
     def __init__(self, only_dots: bool) -> None:
@@ -134,15 +134,15 @@ class _ObjectWalk:
         self.rules = PageRules()
         self.shapes: list[Box] = []
         self._only_dots = only_dots
-        self._left = MOST_OBJECTS  # also those within others
+        self._left = MOST_OBJECTS  # including nested ones
         self._points = _MAX_POINTS
         self._pair = (ctypes.c_float * 2)()  # where pdfium writes a point
         self._pair_at = _two_places(self._pair)
-        self._modes = (ctypes.c_int * 2)()  # and whether a path is filled and stroked
+        self._modes = (ctypes.c_int * 2)()  # where pdfium writes whether a path is filled and stroked
         self._mode_at = _two_places(self._modes)
 
     def visit(self, objects: list[Handle], kinds: list[int], place: Place, depth: int) -> None:
-        """Collect the rules among objects whose coordinates `place` maps to the page's top left."""
+        """Collect the rules among objects; `place` maps their coordinates to points from the page's top left."""
         self._left -= len(objects)
         paths = [*compress(objects, map(_PATH.__eq__, kinds))]
         if paths:
@@ -161,7 +161,7 @@ class _ObjectWalk:
         return list(matrix) if known else _UNCHANGED
 
     def _paths(self, paths: list[Handle], place: Place) -> None:
-        """Collect the rules that paths draw; the box of most is enough, and reading their segments is slow."""
+        """Collect the rules that paths draw, mostly from their boxes alone, because reading segments is slow."""
         for path, box in zip(paths, placed(boxes_from("FPDFPageObj_GetBounds", paths), place), strict=True):
             left, top, right, bottom = box
             wide, high = right - left, bottom - top
@@ -177,7 +177,7 @@ class _ObjectWalk:
                     self._add_sides(path, box, place)
 
     def _add_sides(self, path: Handle, box: Box, place: Place) -> None:
-        """Add the segments of a stroked path, if all are horizontal or vertical, or the edges of a filled box."""
+        """Add the segments of a stroked path if all are horizontal or vertical, and the edges of a filled box."""
         filled, stroked = self._mode(path)
         if filled and not stroked:
             self.rules.edges += [(box[1], box[0], box[2]), (box[3], box[0], box[2])]
@@ -198,8 +198,9 @@ class _ObjectWalk:
             self.rules.add(box)
 
     def _sides(self, path: Handle, count: int) -> list[Side] | None:
-        """Return the segments of a path in its own coordinates; None if one slants or bends, none if they are too
-        many to look at.
+        """Return the segments of a path in its own coordinates, or an empty list if the page has too many.
+
+        None means that one is slanted or curved, or that the path has too many to be a table.
         """
         ask = self.ask
         if count > _MAX_SEGMENTS:
@@ -250,10 +251,10 @@ def _within(outer: Place, inner: Sequence[float]) -> Place:
 
 
 def joined_rules(rules: list[Rule], apart: float = _SNAP) -> list[Rule]:
-    """Return rules, those on one line joined that are at most so far apart: fills of cells leave some space."""
+    """Return rules, joining those on one line at most `apart` points apart: fills of cells leave some space."""
     lines: list[list[Rule]] = []
     for rule in sorted(rules):
-        # Near the last one, and not far from the first: a ladder of close rules must not become one line.
+        # Close to the last one and not far from the first: a ladder of close rules must not become one line.
         if lines and rule[0] - lines[-1][-1][0] <= _SNAP and rule[0] - lines[-1][0][0] <= 2 * _SNAP:
             lines[-1].append(rule)
         else:
@@ -262,7 +263,7 @@ def joined_rules(rules: list[Rule], apart: float = _SNAP) -> list[Rule]:
 
 
 def _whole(line: list[Rule], apart: float) -> Iterator[Rule]:
-    """Yield the rules of one line without overlaps and small gaps, all at their mean position."""
+    """Yield the rules of one line, with overlaps and small gaps closed, all at their mean position."""
     where = sum(rule[0] for rule in line) / len(line)
     spans = sorted((start, end) for _, start, end in line)
     begin, until = spans[0]

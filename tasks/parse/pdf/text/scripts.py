@@ -1,4 +1,4 @@
-"""PDF scripts: text set smaller and higher or lower than what it stands beside, and pdfium's boxes that show it."""
+"""PDF scripts: superscripts and subscripts, which are smaller than the text next to them and raised or lowered."""
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -9,33 +9,34 @@ from docmill.tasks.parse.pdf.text.gaps import Span
 from docmill.tasks.parse.pdf.text.pdfium_calls import Place, calls, is_upright, numbers_from, placed_sides
 
 _SMALLER, _TINY = 0.92, 0.3
-"""Times its neighbour's size. Scripts are set in a half to nine tenths of it, what is beside an initial in less."""
+"""Sizes relative to the neighbour's. Scripts have half to nine tenths of it, text next to an initial has less."""
 _HIGHER, _LOWER, _FAR = 0.1, 0.06, 0.75
-"""Of that size, how far off its baseline. LibreOffice lowers by 0.08; small capitals beside others are level with them;
-the first line beside an initial of three lines is a whole line higher."""
-_LONGEST_LETTERS = 3  # of a script that begins its line
-_LONGEST = 12  # letters: "n+1" and "1,2,13" are scripts, longer text in small letters is a text of its own
+"""Distances from the neighbour's baseline, as shares of its size. LibreOffice lowers by 0.08; small capitals are level
+with their neighbours; the first line next to an initial of three lines is a whole line higher."""
+_LONGEST_LETTERS = 3  # letters of a script that begins its line
+_LONGEST = 12  # characters: "n+1" and "1,2,13" are scripts, longer text in small letters is separate
 _BREAK = 3  # characters that pdfium may put behind a script that begins its line: a space, or the end of a line
-_MOST = 400  # places of a page that are looked at, which bounds the work for one that is made to have many
+_MOST = 400  # places of a page to examine, which bounds the work on a malicious one
 
-# Boxes of what is drawn, in the height of the higher of two side by side.
-_WIDE = 3.0  # as wide is no script: so many heights are five figures or more
+# Two neighbouring boxes of ink, measured in the height of the higher one.
+_WIDE = 3.0  # a wider box is no script: it holds five digits or more
 _TOUCHING, _SPACE = 0.4, 1.0
-"""How far apart. A script touches, but letters are narrower than what they take up; behind a note's mark is a space."""
+"""Distances. A script touches its neighbour, but ink is narrower than a letter's advance; a space follows the mark of a
+note."""
 _RISE, _TOP = 0.35, 0.3
-"""How much higher a superscript ends, more than a letter with a descender makes it, and how much lower it may begin."""
+"""How much higher a superscript ends, which is more than a descender explains, and how much lower it may begin."""
 _FLAT, _BELOW, _FOOT = 0.92, 0.25, 0.05
-"""How high a subscript is at most, how much lower it begins, and how much lower it ends."""
+"""The greatest height of a subscript, how much lower it begins, and how much lower it ends."""
 _DOTTED, _DOT = 1.3, 0.15
-"""How high one beside a low letter is at most, as in x~i~, how much higher it may begin and how much lower it ends;
-letters with descenders are higher."""
-_WORD = 1.5  # as wide is a word, which may have descenders that a subscript does not reach
+"""The greatest height of a subscript next to a low letter, as in x~i~, how much higher it may begin, and how much lower
+it ends. Letters with descenders are higher."""
+_WORD = 1.5  # a wider box is a word, whose descenders may reach below a subscript
 
 Setting = tuple[float, float]  # of a character: its size and its baseline from the page's top, in points
 
 
 class Script(NamedTuple):
-    """The first character of a script, the one behind its end, its mark, and a character of what it stands beside."""
+    """A script: its first character, the one behind its end, its mark, and a character of the text next to it."""
 
     first: int
     end: int
@@ -44,9 +45,9 @@ class Script(NamedTuple):
 
 
 def small_boxes(sides: Sequence[float]) -> Iterator[int]:
-    """Yield which boxes may hold scripts; their sides are left, top, right and bottom in turn, the top the larger.
+    """Yield the indexes of boxes that may hold scripts; `sides` are left, top, right and bottom in turn, y upwards.
 
-    Hot: it looks at each two boxes of a page that follow one another.
+    Hot: it compares each pair of successive boxes of a page.
     """
     for at, (left, top, right, bottom, next_left, next_top, next_right, next_bottom) in enumerate(_pairs(sides)):
         high, next_high = top - bottom, next_top - next_bottom
@@ -55,7 +56,7 @@ def small_boxes(sides: Sequence[float]) -> Iterator[int]:
         if apart > _SPACE * most or next_left < left - touching:
             continue
         rise = next_bottom - bottom
-        if next_high >= _FLAT * high and -_DOT * high <= rise <= _RISE * most:  # as nearly all: two of one size, level
+        if next_high >= _FLAT * high and -_DOT * high <= rise <= _RISE * most:  # nearly all: level and of one size
             continue
         if next_right - next_left < _WIDE * most and apart < touching:
             word = right - left > _WORD * high
@@ -66,18 +67,18 @@ def small_boxes(sides: Sequence[float]) -> Iterator[int]:
 
 
 def _pairs(sides: Sequence[float]) -> Iterator[tuple[float, ...]]:
-    """Yield the eight sides of each two boxes that follow one another."""
+    """Yield the eight sides of each pair of successive boxes."""
     each = [sides[side::4] for side in range(4)]
     return zip(*each, *(one[1:] for one in each), strict=False)
 
 
 def _may_begin_line(wide: float, most: float, rise: float, fall: float) -> bool:
-    """Return whether a box, so much higher than the one behind it, may be a script that begins its line."""
+    """Return whether a box may be a script that begins its line; `rise` and `fall` compare it with the next box."""
     return wide < _WIDE * most and rise > _RISE * most and fall < _TOP * most
 
 
 def _may_be_script(most: float, high: float, next_high: float, rise: float, fall: float, word: bool) -> bool:
-    """Return whether a small box, so much higher and begun so much lower than a letter or `word`, may be a script."""
+    """Return whether a box may be a script: it ends `rise` higher and begins `fall` lower than a letter or `word`."""
     if rise > _RISE * most:
         return fall < _TOP * most
     if next_high < _FLAT * high and fall > _BELOW * high and rise < (_BELOW if word else -_FOOT) * high:
@@ -86,7 +87,7 @@ def _may_be_script(most: float, high: float, next_high: float, rise: float, fall
 
 
 def scripts_of(text: str, places: Iterable[int], setting: Callable[[int], Setting]) -> list[Script]:
-    """Return the scripts of a page among those that its text may have at some places, in their order."""
+    """Return the scripts of a page, in order; `places` are the characters that may belong to one."""
     found: list[Script] = []
     for place, _ in zip(sorted({*places}), range(_MOST), strict=False):
         if text[place].isspace() or (found and place < found[-1].end):
@@ -98,7 +99,7 @@ def scripts_of(text: str, places: Iterable[int], setting: Callable[[int], Settin
 
 
 def _script(text: str, place: int, setting: Callable[[int], Setting], before: Script | None) -> Script | None:
-    """Return the script that a character is part of; if it touches the one `before`, both stand beside the same."""
+    """Return the script that a character is part of; if it touches the one `before`, both have the same neighbour."""
     own = setting(place)
     first = _end_of_run(text, range(place - 1, max(place - _LONGEST, 0) - 1, -1), setting, own) + 1
     if before is not None and before.end == first:
@@ -107,7 +108,7 @@ def _script(text: str, place: int, setting: Callable[[int], Setting], before: Sc
         beside = first - 1
     else:
         beside = -1  # it begins its line
-    if beside >= 0 and not _mark(own, setting(beside)):  # as most that are looked at
+    if beside >= 0 and not _mark(own, setting(beside)):  # most candidates
         return None
     end = _end_of_run(text, range(place + 1, min(place + _LONGEST, len(text))), setting, own)
     if beside < 0:
@@ -119,14 +120,14 @@ def _script(text: str, place: int, setting: Callable[[int], Setting], before: Sc
 
 
 def _end_of_run(text: str, places: range, setting: Callable[[int], Setting], own: Setting) -> int:
-    """Return the first of some places that is not set as a script is, or the one behind them."""
+    """Return the first place whose character is not set like the script, or the one behind the last."""
     own_size, own_baseline = own
     off_size, off_level = (1 - _SMALLER) * own_size, _LOWER * own_size
     for place in places:
         if text[place].isspace():
             return place
         one = setting(place)
-        if one is own:  # as all characters that are drawn together
+        if one is own:  # the same text object
             continue
         if abs(one[0] - own_size) > off_size or abs(one[1] - own_baseline) > off_level:
             return place
@@ -144,9 +145,9 @@ def _mark(own: Setting, beside: Setting) -> str:
 
 
 def _is_said(text: str, first: int, end: int) -> bool:
-    """Return whether what stands high or low means something by it.
+    """Return whether the position of raised or lowered text has a meaning.
 
-    Letters within a word are those of a brand, and a word that begins a line is a text of its own.
+    Letters within a word belong to a brand name, and a word that begins a line is a separate text.
     """
     if not text[first:end].isalpha():
         return True
@@ -155,7 +156,7 @@ def _is_said(text: str, first: int, end: int) -> bool:
 
 
 def with_marks(text: str, scripts: Iterable[Script], first: int) -> str:
-    """Return a text with marks around its scripts; `first` is the place of its first character."""
+    """Return a text with marks around its scripts; `first` is the index of its first character on the page."""
     parts, done = [], 0
     for script in scripts:
         start, end = script.first - first, script.end - first
@@ -169,13 +170,13 @@ _LINE = re.compile(r"[^\S\n]*([^\s\x02\ufffe][^\n\x02\ufffe]*[\x02\ufffe\u00ad]?
 
 
 def texts_of(page: str) -> tuple[list[str], list[Span]]:
-    """Return the non-blank texts of the lines of a page's text, and the characters that each spans."""
+    """Return the non-blank lines of a page's text, and the characters that each spans."""
     texts: list[str] = []
     spans: list[Span] = []
     start = 0
     for row in page.split("\n"):
         text = row.strip()
-        if not text.isprintable():  # pdfium marks a cut word by a control character, with no new line
+        if not text.isprintable():  # pdfium marks a cut word by a control character, without a newline
             for match in _LINE.finditer(page, start, start + len(row)):
                 text, first = match[1].rstrip(), match.start(1)
                 texts.append(text)
@@ -189,7 +190,7 @@ def texts_of(page: str) -> tuple[list[str], list[Span]]:
 
 
 def sides_of_pieces(text: str, text_page: Any) -> Sequence[float]:
-    """Return the sides of the pieces of a page's text in its own coordinates; none if no line has several pieces."""
+    """Return the sides of pdfium's pieces of text in the page's own coordinates; none if no line has several pieces."""
     count = calls()["FPDFText_CountRects"](text_page, 0, -1)
     return numbers_from("FPDFText_GetRect", range(count), text_page) if count > text.count("\n") + 1 else ()
 
@@ -197,7 +198,7 @@ def sides_of_pieces(text: str, text_page: Any) -> Sequence[float]:
 def scripts_in(
     pieces: Sequence[float], text: str, text_page: Any, place: Place, setting: Callable[[int], Setting]
 ) -> list[Script]:
-    """Return the scripts in a page's text, of which these are the pieces; `setting` tells how a character is set."""
+    """Return the scripts in a page's text, which has these pieces; `setting` returns how a character is set."""
     upward = pieces if is_upright(place) else _upward(pieces, place)
     small = {*small_boxes(upward)}
     found = (_character_in(pieces[_SIDES * at : _SIDES * (at + 1)], text_page) for at in small)
@@ -205,7 +206,7 @@ def scripts_in(
 
 
 def _upward(pieces: Sequence[float], place: Place) -> list[float]:
-    """Return the sides of pieces of a page that is turned, as seen by a reader; their y goes up."""
+    """Return the sides of the pieces of a turned page as a reader sees them, y upwards."""
     return [-side if at % 2 else side for at, side in enumerate(placed_sides(pieces, place))]
 
 
@@ -214,6 +215,6 @@ def _character_in(sides: Sequence[float], text_page: Any) -> int:
     left, top, right, bottom = sides
     middle, near = ((left + right) / 2, (top + bottom) / 2), abs(top - bottom)
     ask = calls()["FPDFText_GetCharIndexAtPos"]
-    # Hot: without a distance pdfium compares half as much, and most boxes have a letter in their middle.
+    # Hot: with no tolerance pdfium compares half as much, and most boxes have a letter in their middle.
     index: int = ask(text_page, *middle, 0.0, 0.0)
     return index if index >= 0 else ask(text_page, *middle, near, near)

@@ -1,6 +1,6 @@
 """PDF text layer: text in lines, in the order of the content stream, with font, size and box.
 
-A line with a wide gap comes in pieces: columns of a table or of a page that share a baseline.
+A line with a wide gap is split into pieces: columns of a table or of a page that share a baseline.
 """
 
 import ctypes
@@ -76,18 +76,18 @@ from docmill.tasks.parse.pdf.text.right_to_left import (
 from docmill.tasks.parse.pdf.text.scripts import Setting, scripts_in, sides_of_pieces, texts_of, with_marks
 
 _WORDS = re.compile(r"[^\s\x02\ufffe]+")
-_SIGN_FIRST = re.compile(r"\x02(?<![^\n]\x02)(?= )")  # of a font without letters; elsewhere it says that a word is cut
+_SIGN_FIRST = re.compile(r"\x02(?<![^\n]\x02)(?= )")  # from a font without letters; elsewhere it marks a cut word
 _SPAN = methodcaller("span")
 _MATRIX = 6  # numbers of a matrix of pdfium: (a, b, c, d, e, f)
-_SLOPE = 0.05  # of its length, by which a level line may go up: scans are askew by less
+_SLOPE = 0.05  # the greatest slope of a level line: scans are askew by less
 _STEPS = 20
-"""Steps a point for heights that count as the same: with more, more sizes are asked for; with fewer, two are one."""
-_RISE = 0.5  # points that a superscript stands higher; baselines of one line differ by less
-_SMALLER = 0.9  # of its neighbour's size: superscripts are set in about two thirds of it, figures of the text in all
+"""Steps a point to which heights are rounded. More mean more calls for sizes; fewer would merge different sizes."""
+_RISE = 0.5  # points by which a superscript is raised; baselines of one line differ by less
+_SMALLER = 0.9  # of its neighbour's size: superscripts have about two thirds of it, ordinary digits all
 
 
 class TextLayer:
-    """The text of one page, while pdfium holds it; fonts and their scale on the page are cached."""
+    """The text of one page that is open in pdfium; fonts and their scale on the page are cached."""
 
     def __init__(self, text_page: int, place: Place, number: int) -> None:
         self._calls = calls()
@@ -100,19 +100,19 @@ class TextLayer:
         self._settings: dict[int | None, Setting] = {}
         self._words_of: dict[Span, Words] = {}
         self._gaps: dict[Span, list[Gap]] = {}
-        self._origin = (ctypes.c_double * 2)()  # where pdfium writes a place
+        self._origin = (ctypes.c_double * 2)()  # where pdfium writes a position
         self._origin_at = ctypes.byref(self._origin), ctypes.byref(self._origin, ctypes.sizeof(ctypes.c_double))
-        self._matrix = (ctypes.c_float * _MATRIX)()  # and the matrix of a character
+        self._matrix = (ctypes.c_float * _MATRIX)()  # where pdfium writes the matrix of a character
         self._matrix_at = ctypes.byref(self._matrix)
         self.text = _SIGN_FIRST.sub("\x01", without_cuts(page_text(text_page)))
         self._cuts = cuts_within_words(self.text)
-        self._is_leftward = may_be_right_to_left(self.text)  # on few pages, and only their lines are asked
+        self._is_leftward = may_be_right_to_left(self.text)  # few pages, so only their lines are tested
         self._pieces = sides_of_pieces(self.text, self._reference)
         self._scripts = scripts_in(self._pieces, self.text, self._reference, place, cache(self._setting))
         self._firsts = [script.first for script in self._scripts]
 
     def _setting(self, index: int) -> Setting:
-        """Return how a character is set: as all of its text object is."""
+        """Return the size and baseline of a character; all characters of its text object share them."""
         drawn = self._calls["FPDFText_GetTextObject"](self._reference, index).value
         known = self._settings.get(drawn)
         if known is None:
@@ -122,11 +122,11 @@ class TextLayer:
         return known
 
     def lines(self) -> list[TextLine]:
-        """Return the page's lines in content order, those with wide gaps in pieces."""
+        """Return the page's lines in content order; lines with wide gaps are split into pieces."""
         return self._in_pieces(self._made(*texts_of(self.text)))
 
     def _made(self, texts: list[str], spans: list[Span]) -> list[TextLine]:
-        """Return a line for each non-blank text; its characters are those of the span."""
+        """Return a line for each non-blank text; each span holds the characters of one."""
         middles = self._middles(spans)
         pointers = [*self._pointers(middles)]
         boxes = self._boxes(spans)
@@ -155,14 +155,14 @@ class TextLayer:
         return lines
 
     def _letter(self, box: Box, size: float, middle: int) -> Box:
-        """Return a box as high as the letters of a line: of one on a slope, that of its middle letter."""
+        """Return a box as high as the letters of a line; for a sloping line, the box of its middle letter."""
         left, top, right, bottom = box
         if fits(size, bottom - top) or bottom - top > right - left or self._is_level(middle):
             return box
         return self._boxes([(middle, middle)])[0]
 
     def _beside_initial(self, text: str, size: float, box: Box, span: Span) -> Box:
-        """Return the box of a line that may begin with an initial: as high as the text beside it, as wide as both."""
+        """Return the box of a line that may begin with an initial: as high as the text next to it, as wide as both."""
         initial = after_initial(text, size, box, span[0], self._real_sizes)
         if not initial:
             return box
@@ -170,21 +170,21 @@ class TextLayer:
         return (box[0], *beside[1:])
 
     def _whole_box(self, box: Box, size: float, middle: int, pointer: int | None) -> Box:
-        """Return the box of a line as high as that of lines in fonts that state their depth."""
+        """Return the box of a line; in a font that states no depth, as high as in fonts that state it."""
         if not self._is_flat(pointer) or not is_upright(self._place):
             return box
         return line_box(box, size, self._baseline(middle) + self._place[5])
 
     def _middles(self, spans: list[Span]) -> list[int]:
-        """Return the characters halfway, but none of the spaces that pdfium adds: they have no font."""
+        """Return the middle character of each span, or the one after a space: pdfium adds spaces without a font."""
         middles = [(first + last) // 2 for first, last in spans]
         return [middle + (self.text[middle] == " ") for middle in middles]
 
     def _cleaned(self, texts: list[str], spans: list[Span]) -> Iterator[str]:
-        """Return the texts of spans as people write them."""
+        """Return the texts of spans as people write them, with marks around scripts."""
         if self._firsts or self._is_leftward:
             return (self._clean(text, first) for text, (first, _) in zip(texts, spans, strict=True))
-        return map(clean, texts)  # as on most pages
+        return map(clean, texts)  # most pages
 
     def _clean(self, text: str, first: int) -> str:
         if self._is_leftward and may_be_right_to_left(text):
@@ -194,7 +194,7 @@ class TextLayer:
 
     def _said(self, text: str, first: int) -> str:
         """Return a part of the page's text as people write it, with marks around its scripts."""
-        if not self._firsts:  # as on most pages
+        if not self._firsts:  # most pages
             return clean(text)
         at = bisect_left(self._firsts, first)
         end = bisect_left(self._firsts, first + len(text), at)
@@ -203,7 +203,7 @@ class TextLayer:
         return clean(text)
 
     def _logical(self, text: str, first: int) -> str:
-        """Return text in reading order; pdfium returns some right-to-left words in visual order."""
+        """Return right-to-left text in reading order; pdfium returns some words in visual order."""
         written = text.rstrip(SOFT)
         boxes = self._boxes_of_each(range(first, first + len(written)))
         letters = [*zip(written, boxes, strict=True)]
@@ -217,12 +217,12 @@ class TextLayer:
         return text
 
     def _styled(self, font: Font, size: float, span: Span) -> tuple[Font, float]:
-        """Return the font of a line's middle, ends and, if it is code, quarters, and its size.
+        """Return the font that a line's middle and ends share (and its quarters if the font is for code), and its size.
 
-        If one of them is no code, the code is a name within text, whose font is often smaller.
+        If one of them is not code, the code is a name within text and often smaller, so the text's size is used.
         """
         places = [*span]
-        if font.mono:  # its quarters, but not signs that the font may lack
+        if font.mono:  # its quarters, without signs that the font may lack
             half = sum(span) // 2
             places += [at for at in self._middles([(span[0], half), (half, span[1])]) if self.text[at].isascii()]
         fonts = [*map(self._font, self._pointers(places))]
@@ -230,7 +230,7 @@ class TextLayer:
         return reduce(Font.both, fonts, font), self._real_sizes(plain[:1])[0] if plain else size
 
     def _sizes_of(self, indexes: list[int], pointers: list[int | None], boxes: list[Box]) -> list[float]:
-        """Return the font sizes of characters in points; those of one font, nominal size and height have the same."""
+        """Return the font sizes of characters in points, cached by font, nominal size and height."""
         nominal = map(self._calls["FPDFText_GetFontSize"], repeat(self._reference), indexes)
         keys = [
             (pointer, size, int(_STEPS * (box[3] - box[1])))
@@ -260,7 +260,7 @@ class TextLayer:
         return map(self._calls["FPDFTextObj_GetFont"], objects)
 
     def _boxes(self, spans: list[Span]) -> list[Box]:
-        """Return the boxes around the first and the last characters of spans."""
+        """Return the boxes around the first and the last character of each span."""
         sides = numbers_from("FPDFText_GetLooseCharBox", [*chain.from_iterable(spans)], self._reference)
         return around_pairs(sides, self._place)
 
@@ -269,7 +269,7 @@ class TextLayer:
         return placed(boxes_from("FPDFText_GetLooseCharBox", indexes, self._reference), self._place)
 
     def _in_pieces(self, lines: list[TextLine]) -> list[TextLine]:
-        """Return lines, with those that have gaps wider than a letter in pieces."""
+        """Return lines, split at gaps wider than a letter."""
         tall = tall_lines(lines)
         wide = gapped(lines, tall, self._pieces, self._place)
         if not wide:
@@ -286,12 +286,12 @@ class TextLayer:
         return [*chain.from_iterable(parts.get(index, (line,)) for index, line in enumerate(lines))]
 
     def _is_level(self, index: int) -> bool:
-        """Return whether a character stands upright, and not on a slope or along the side of the page."""
+        """Return whether a character is upright, not on a slope or along the side of the page."""
         along, up, *_ = numbers_from("FPDFText_GetMatrix", [index], self._reference)
         return abs(self._place[1] * along + self._place[3] * up) < _SLOPE * hypot(along, up)
 
     def _cut(self, lines: list[TextLine], groups: list[list[Span]]) -> list[list[TextLine]]:
-        """Return lines, each in the pieces made by its groups of words; a line of one group is unchanged."""
+        """Return each line as pieces, one for each group of words; a line with one group is unchanged."""
         several = [(line, spans) for line, spans in zip(lines, groups, strict=True) if len(spans) > 1]
         texts = [*chain.from_iterable(starmap(self._texts, several))]
         made = iter(self._made(texts, [*chain.from_iterable(spans for _, spans in several)]))
@@ -300,13 +300,13 @@ class TextLayer:
         ]
 
     def _texts(self, line: TextLine, groups: list[Span]) -> list[str]:
-        """Return the texts of a line's groups of words, the last with the hyphen that ends the line."""
+        """Return the texts of a line's groups of words; the last keeps the hyphen that ends the line."""
         texts = [self.text[first : last + 1] for first, last in groups]
         texts[-1] += HYPHEN if line.text.endswith(HYPHEN) else ""
         return texts
 
     def _words(self, lines: list[TextLine]) -> list[Words]:
-        """Return the words of lines, each with its box; pdfium is asked for them once."""
+        """Return the words of lines, each with its box; the boxes are read from pdfium once."""
         places = [(line.first, line.last) for line in lines]
         new = {*places}.difference(self._words_of)
         if new:
@@ -321,15 +321,15 @@ class TextLayer:
             yield [*zip(spans, map(self._box_of, spans) if self._may_turn(place) else own, strict=True)]
 
     def _may_turn(self, span: Span) -> bool:
-        """Return whether some of a span may be read from the right."""
+        """Return whether a span may hold right-to-left text."""
         return self._is_leftward and may_be_right_to_left(self.text[span[0] : span[1] + 1])
 
     def _box_of(self, word: Span) -> Box:
-        """Return the box around all letters of a word, whose first and last need not be at its ends."""
+        """Return the box around all letters of a word; the first and the last need not be at its ends."""
         return around_all(self._boxes_of_each(range(word[0], word[1] + 1)))
 
     def parted(self, line: TextLine, places: Sequence[float]) -> list[TextLine]:
-        """Return a line in pieces, cut between words at each of the places, from the left."""
+        """Return a line in pieces from the left, cut between words at each of the given x positions."""
         groups: dict[int, Span] = {}
         for side, (first, last) in self._sides(line, partial(bisect_right, places)):
             groups[side] = (groups.get(side, (first, last))[0], last)
@@ -342,22 +342,22 @@ class TextLayer:
         return made
 
     def ask_for_words(self, lines: Iterable[TextLine]) -> None:
-        """Ask pdfium for the words of lines, whose gaps will be wanted one by one: to ask once for all is faster."""
+        """Read the words of lines at once, which is faster than one by one in `gaps`."""
         self._words([line for line in lines if line.first != NOWHERE and " " in line.text])
 
     def gaps(self, line: TextLine) -> list[Gap]:
-        """Return the gaps between a line's words; those that are read from the right have none."""
+        """Return the gaps between a line's words, from left to right; words read from the right have none."""
         place = (line.first, line.last)
-        if place not in self._gaps:  # asked of most lines two or three times
+        if place not in self._gaps:  # most lines are asked for two or three times
             words = self._words([line])[0] if line.first != NOWHERE else ()
             pairs = [(before[2], after[0]) for (_, before), (_, after) in pairwise(words)]
             self._gaps[place] = [gap for gap in pairs if gap[0] < gap[1]]
         return self._gaps[place]
 
     def placed_in(self, line: TextLine, cell: Callable[[float], int]) -> list[tuple[int, str]]:
-        """Return the cells that a line stands in, from the left, each with its part of the text.
+        """Return the cells that a line spans, from the left, each with its part of the text.
 
-        `cell` gives the cell at a place across. A line that is no part of the page's content stands in one.
+        `cell` returns the cell at an x position. A line outside the page's content is in one cell.
         """
         if line.first == NOWHERE:
             return [(cell((line.box[0] + line.box[2]) / 2), line.text)]
@@ -369,13 +369,13 @@ class TextLayer:
         return [(now, self._said(self.text[first : last + 1], first)) for now, (first, last) in runs]
 
     def _sides(self, line: TextLine, side: Callable[[float], int]) -> Iterator[tuple[int, Span]]:
-        """Return the words of a line, or parts of those on several sides, each with the side that its middle is on."""
+        """Yield each word of a line with the side of its middle; words that span several sides are split."""
         words = self._words([line])[0]
         whole = {span for span, box in words if side(box[0]) == side(box[2])}
         return ((side((box[0] + box[2]) / 2), span) for span, box in self._apart(line, words, whole))
 
     def _apart(self, line: TextLine, words: Words, whole: Container[Span] = ()) -> Iterator[tuple[Span, Box]]:
-        """Return words of a line that are `whole`, and the letters that stand apart within the others, with boxes."""
+        """Yield the words of a line with their boxes; words not in `whole` are split where letters are far apart."""
         parted = dict.fromkeys(span for span, _ in words if span[0] < span[1] and span not in whole)
         letters = self._boxes_of_each([at for first, last in parted for at in range(first, last + 1)])
         return parts_of_words(words, parted, letters, line.size)
@@ -387,7 +387,7 @@ class TextLayer:
         return last[1] < first[1]
 
     def _raised_in(self, written: str, first: int) -> set[int]:
-        """Return the places of raised figures in a text that is read from the right."""
+        """Return the indexes of raised digits in a right-to-left text."""
         body = first + next(at for at, sign in enumerate(written) if RIGHT_TO_LEFT.match(sign))
         figures = [at for at, sign in enumerate(written) if sign.isdigit()]
         return {at for at in figures if self._is_raised(first + at, body)}
