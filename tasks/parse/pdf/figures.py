@@ -27,18 +27,18 @@ from docmill.tasks.parse.pdf.text.pdfium_calls import (
 from docmill.tasks.parse.pictures.album import LEAST_SIDE, MAX_PIXELS, REPEATED, Album
 
 _IMAGE, _FORM = 3, 5  # FPDF_PAGEOBJ_IMAGE, FPDF_PAGEOBJ_FORM
-_MOST_ON_PAGE = 50  # pictures of a page: more are the tiles of one, or icons
+_MOST_ON_PAGE = 50  # pictures of a page: more are tiles of one picture, or icons
 _WHOLE = 0.6
-"""Share of a page from which on a picture is its background or the scan of it."""
-_LEAST_POINTS = 20.0  # of the shorter side as shown: smaller ones are icons and signs, of however many pixels
-_PACKED = 3  # of 9 levels of zlib: takes 40 % less time than the usual 6, for 3 % more bytes
+"""Share of a page from which a picture is its background or a scan of it."""
+_LEAST_POINTS = 20.0  # of the shorter side as displayed: smaller ones are icons and signs, whatever their pixels
+_PACKED = 3  # of zlib's 9 levels: takes 40 % less time than the usual 6, for 3 % more bytes
 _OVERLAP = 2.0  # points that a picture may reach into the line above it
 
 
 class PlacedPicture(NamedTuple):
-    """A picture on a page, counted from 1, its box in points from the top left, and the words in a plot.
+    """A picture, its page (from 1), its box in points from the top left, and the words if it is a plot.
 
-    There is no `picture` of a plot where the document has too many.
+    A plot has no `picture` if the document has too many.
     """
 
     picture: KeptPicture | None
@@ -63,7 +63,7 @@ def placed_pictures(page: OpenPage, sheet: PageContent, album: Album) -> list[Pl
 
 
 def _plotted(opened: Any, sheet: PageContent, images: list[Box], album: Album) -> Iterator[PlacedPicture]:
-    """Yield the plots of a page; what says nothing is a frame if it holds an image."""
+    """Yield the plots of a page; one without words around an image is only a frame."""
     size = sheet.width, sheet.height
     for plot in sheet.plots:
         box = _with_margin(plot.box, size)
@@ -84,7 +84,7 @@ def _images(page: OpenPage, sheet: PageContent) -> Iterator[tuple[Any, Box]]:
 
 
 def _drawn_images(page: OpenPage) -> Iterator[tuple[Handle, Handle]]:
-    """Yield the images of a page, each with the form that holds it alone, or with itself."""
+    """Yield the images of a page, each with the form of which it is the only image, or with itself."""
     yield from ((one, one) for one in page.of_kind(_IMAGE))
     for form in page.of_kind(_FORM):
         images = [one for one, kind in zip(*objects_in(form, MOST_OBJECTS), strict=True) if kind == _IMAGE]
@@ -106,15 +106,15 @@ def _is_decoration(box: Box, sheet: PageContent) -> bool:
 
 
 def _picture(image: Any, album: Album) -> KeptPicture | None:
-    """Return the picture of an image: the JPEG that the file holds, packed or not, else its pixels as PNG."""
+    """Return an image as a picture: the JPEG within the PDF, perhaps compressed, else its pixels as PNG."""
     width, height = image.get_px_size()
     if width * height > MAX_PIXELS:
         album.left_out["too_large"] += 1
         return None
     filters = image.get_filters()
-    whole = filters[-1:] == ["DCTDecode"]  # the stream is a JPEG file, which other documents may hold, too
+    whole = filters[-1:] == ["DCTDecode"]  # the stream is a JPEG file, which other documents may share
     raw = bytes(image.get_data(decode_simple=whole))
-    # Else of what the file holds, as the bytes of a PNG depend on the library that writes it.
+    # Else hash what the PDF holds, because the bytes of a PNG depend on the library that writes it.
     key = hash_bytes(raw) if whole else key_of("picture", hash_bytes(raw), filters, width, height)
     if (known := album.get(key)) is not None:
         return known
@@ -122,12 +122,12 @@ def _picture(image: Any, album: Album) -> KeptPicture | None:
 
 
 def _has_screen_colours(jpeg: bytes) -> bool:
-    """Return whether a JPEG has the colours of a screen and not those of a press, which browsers show inverted."""
+    """Return whether a JPEG is RGB or grey; browsers show the CMYK of print inverted."""
     from PIL import Image
 
     try:
         return bool(Image.open(BytesIO(jpeg), formats=["JPEG"]).mode in ("RGB", "L"))
-    except Exception:  # it is damaged; pdfium may still draw it
+    except Exception:  # damaged; pdfium may still draw it
         return False
 
 
@@ -144,7 +144,7 @@ def _png(image: Any) -> bytes:
 
 
 def with_pictures(blocks: Sequence[DrawnBlock], pictures: Sequence[PlacedPicture]) -> list[DrawnBlock]:
-    """Return the blocks of all pages, each picture below the last block above it or at the beginning of its page."""
+    """Return the blocks of all pages, with each picture after the last block above it or at the start of its page."""
     after: dict[int, list[DrawnBlock]] = {}
     pages = [one.page for one in blocks]
     places = Counter(one.picture.key for one in pictures if one.picture)
@@ -157,7 +157,7 @@ def with_pictures(blocks: Sequence[DrawnBlock], pictures: Sequence[PlacedPicture
 
 
 def _shown(one: PlacedPicture, places: Counter[str]) -> DrawnBlock:
-    """Return a figure, or the words of a plot that is no figure, as where many places show it."""
+    """Return a figure, or only the words of a plot that has no picture or is repeated in many places."""
     picture, page, box, words = one
     if picture is None or (words and places[picture.key] >= REPEATED):
         return DrawnBlock("paragraph", words, 0, page, box)
@@ -172,13 +172,13 @@ def _is_above(block: Box | None, picture: Box) -> bool:
     return bottom <= picture[1] + _OVERLAP and left < picture[2] and right > picture[0]
 
 
-_MARGIN = 2.0  # points around a drawing: half of a thick line is outside of its path
-_SCALE = 2.0  # pixels a point, as of a page that is shown
+_MARGIN = 2.0  # points around a drawing: half of a thick line is outside its path
+_SCALE = 2.0  # pixels a point, as for a displayed page
 _MOST_PIXELS = 4_000_000
 
 
 def _with_margin(box: Box, size: tuple[float, float]) -> Box:
-    """Return a box with a margin on a page of this size."""
+    """Return a box with a margin, limited to a page of this size."""
     left, top, right, bottom = box
     sides = (
         max(left - _MARGIN, 0.0),
@@ -190,7 +190,7 @@ def _with_margin(box: Box, size: tuple[float, float]) -> Box:
 
 
 def _drawing(opened: Any, size: tuple[float, float], box: Box) -> tuple[bytes, str]:
-    """Return a part of a page as a PNG file, and the key of its pixels, which a PNG library does not decide."""
+    """Return a part of a page as a PNG file, and a key of its pixels, which does not depend on the PNG library."""
     left, top, right, bottom = box
     scale = min(_SCALE, sqrt(_MOST_PIXELS / max((right - left) * (bottom - top), 1.0)))
     crop = (left, size[1] - bottom, size[0] - right, top)

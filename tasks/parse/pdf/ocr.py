@@ -1,8 +1,8 @@
 """OCR: the lines in a picture of a page, each with its box, as rapidocr or tesseract read them.
 
-The models of rapidocr come in its wheel and run by onnxruntime, in this process and with one thread; each is named by
-its path, so nothing is ever downloaded. Tesseract runs as a process with one thread and a time limit for each page,
-under the limits of the worker; its reading order is kept.
+The models of rapidocr come with its wheel and run in this process by onnxruntime, with one thread. They are loaded by
+path, so nothing is ever downloaded. Tesseract runs as a process with one thread and a time limit for each page, under
+the limits of the worker; its reading order is kept.
 """
 
 import logging
@@ -29,7 +29,7 @@ from docmill.tasks.parse.pdf.text.line import PLAIN, TextLine
 from docmill.tasks.parse.pdf.text.pdfium_calls import Place
 
 POINTS = 72.0  # an inch
-INSTEAD = "or pip install 'docmill[ocr]', or set ocr = false in [parse]"  # what helps without tesseract
+INSTEAD = "or pip install 'docmill[ocr]', or set ocr = false in [parse]"  # alternatives to tesseract
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,34 +54,34 @@ _MODELS = {
     "Rec": "PP-OCRv6_rec_small.onnx",
 }
 _SIDE = 1600
-"""Pixels of the longer side of the picture in which lines are looked for; they are read in all their pixels."""
-_MIN_CONFIDENCE = 0.5  # of 1; lines below it are strokes of a drawing, as rapidocr itself takes them
-_TALL = 1.5  # times as high as wide: a line of a page that lies on its side, as rapidocr itself turns it
-_ASKED = 3  # lines that say whether a page is upside down
-_SURE = 0.9  # of 1; lines that are upside down are read with 0.5 to 0.8, others with 0.95 and more
-_LEVEL = 0.15  # degrees: across a page this is a third of a line, which the page's layout bears
+"""Pixels of the longer side of the picture in which lines are detected; they are read at full resolution."""
+_MIN_CONFIDENCE = 0.5  # of 1; lines below it are strokes of a drawing; rapidocr's own limit
+_TALL = 1.5  # height by width of a line on a page that is on its side; rapidocr's own limit
+_ASKED = 3  # lines to test whether a page is upside down
+_SURE = 0.9  # of 1; lines that are upside down are read with 0.5 to 0.8, others with 0.95 or more
+_LEVEL = 0.15  # degrees: across a page this is a third of a line, which layout tolerates
 
 _X_HEIGHT, _RISE, _FALL = 0.52, 0.2, 0.2
-"""Shares of its size that a font gives an x, and to what rises above it and falls below its line; those of Helvetica
-and Times are within 0.05 of these."""
+"""Heights of an x, of what rises above it, and of what falls below the line, as shares of the font size; those of
+Helvetica and Times are within 0.05 of these."""
 _AROUND = 0.195
-"""Share of a line's size that rapidocr leaves around its ink, so measured on pages that Chromium printed."""
+"""Margin that rapidocr leaves around a line's ink, as a share of its size; measured on pages printed by Chromium."""
 _ABOVE, _BELOW = 0.93, 0.23  # shares of the size by which pdfium's boxes reach above and below the line
 _HIGH, _LOW = re.compile(r"[^acemnorsuvwxzgpqy.,:;_\-\s]"), re.compile(r"[gjpqyQ,;()\[\]{}|_/@$]")
-_SMALLEST, _LARGEST = 0.75, 1.35  # of the usual size: the height of letters is only known roughly
-_STEPS = 4  # other lines have sizes in quarters of the usual one, so that two lines of one heading have the same
-_SAME_ROW = 0.35  # of the usual size, between the baselines of a row; those of two lines are a whole one apart
+_SMALLEST, _LARGEST = 0.75, 1.35  # of the usual size: the height of letters is known only roughly
+_STEPS = 4  # other sizes are rounded to quarters of the usual one, so that the lines of one heading have the same
+_SAME_ROW = 0.35  # of the usual size, between baselines of one row; those of two lines are a whole size apart
 
 
 class _FoundLines(NamedTuple):
-    """The corners of each line, float64 (n, 4, 2) in pixels from the top left on, and pictures of the lines."""
+    """The corners of each line, from the top left on, as float64 (n, 4, 2) in pixels, and pictures of the lines."""
 
     corners: Floats
     crops: list[Any]
 
 
 def read_by_rapidocr(picture: Picture, page: int) -> PageContent:
-    """Return the page with the lines of a picture in no order; raise Rejected `not_installed` if a model is missing."""
+    """Return the page with the lines of a picture, unordered; raise Rejected `not_installed` if a model is missing."""
     engine = _engine()
     grey = np.frombuffer(picture.pixels, np.uint8).reshape(picture.height, picture.width)
     turns, (corners, crops) = _upright(engine, np.repeat(grey[:, :, None], 3, axis=2))
@@ -99,8 +99,8 @@ def read_by_rapidocr(picture: Picture, page: int) -> PageContent:
 
 @cache
 def _engine() -> Any:
-    """Load the models: 30 MB, in half a second, once a process."""
-    logging.getLogger("RapidOCR").setLevel(logging.CRITICAL)  # it tells each file it loads, and pages without text
+    """Return rapidocr with its models loaded: 30 MB, in half a second, once a process."""
+    logging.getLogger("RapidOCR").setLevel(logging.CRITICAL)  # it logs each file that it loads, and pages without text
     import cv2
     import rapidocr
 
@@ -116,7 +116,7 @@ def _engine() -> Any:
         | {f"{runtime}.intra_op_num_threads": 1, f"{runtime}.inter_op_num_threads": 1}
         | {"Global.log_level": "critical", "Global.use_vertical_padding": False, "Global.use_cls": False}
         | {"Det.limit_type": "max", "Det.limit_side_len": _SIDE}
-        | {"Rec.rec_batch_num": 1}  # lines of one batch are padded to the longest, which takes longer than they save
+        | {"Rec.rec_batch_num": 1}  # a batch is padded to its longest line, which costs more than it saves
     )
 
 
@@ -139,7 +139,7 @@ def _detected(engine: Any, image: Any) -> _FoundLines:
 
     try:
         crops, found = engine.detect_and_crop(image, {})
-    except RapidOCRError:  # there is none
+    except RapidOCRError:  # there is no line
         return _FoundLines(np.zeros((0, 4, 2)), [])
     return _FoundLines(np.asarray(found.boxes, np.float64), crops)
 
@@ -151,7 +151,7 @@ def _sides(corners: Floats) -> tuple[Floats, Floats]:
 
 
 def _is_upside_down(engine: Any, found: _FoundLines) -> bool:
-    """Return whether the widest lines read better the other way round; the classifier of rapidocr errs more often."""
+    """Return whether the widest lines are read better upside down; rapidocr's own classifier is wrong more often."""
     asked = sorted(found.crops, key=lambda crop: -crop.shape[1])[:_ASKED]
     sure = [sure for _, sure in _recognised(engine, asked)] if asked else []
     if not sure or median(sure) >= _SURE:
@@ -166,7 +166,7 @@ def _recognised(engine: Any, crops: list[Any]) -> list[tuple[str, float]]:
 
 
 def _levelling(corners: Floats, picture: Picture, turns: int) -> Floats:
-    """Return the map, (3, 3), from pixels of the upright picture to points of the page with level lines."""
+    """Return the (3, 3) map from pixels of the upright picture to points of the page with level lines."""
     width, height = (picture.width, picture.height) if turns % 2 == 0 else (picture.height, picture.width)
     tilt = _tilt(corners)
     cosine, sine = np.cos(tilt), np.sin(tilt)
@@ -177,7 +177,7 @@ def _levelling(corners: Floats, picture: Picture, turns: int) -> Floats:
 
 
 def _tilt(corners: Floats) -> float:
-    """Return the angle of most lines in radians, 0 if they are level; the longest say it best."""
+    """Return the median angle of the longer half of the lines in radians, or 0 if they are almost level."""
     if not len(corners):
         return 0.0
     along, _ = _sides(corners)
@@ -205,7 +205,7 @@ def _back(to_level: Floats, picture: Picture, turns: int) -> Place | None:
 
 
 def _line(text: str, corners: Floats, to_level: Floats, page: int) -> TextLine:
-    """Return a line whose size is that of its font, whatever its letters; its box is no higher than its baseline."""
+    """Return a line with its font size, estimated from which letters it has; its box is only its baseline so far."""
     placed = (np.c_[corners, np.ones(len(corners))] @ to_level.T)[:, :2]
     left, right = float(placed[:, 0].min()), float(placed[:, 0].max())
     top, bottom = float(placed[:2, 1].mean()), float(placed[2:, 1].mean())
@@ -216,7 +216,7 @@ def _line(text: str, corners: Floats, to_level: Floats, page: int) -> TextLine:
 
 
 def _even(lines: list[TextLine]) -> None:
-    """Give most lines one size, the others one in quarters of it, and each a box to fit; lines of a row are level."""
+    """Set the sizes of lines to the usual one or to quarters of it, level the lines of each row, and fit the boxes."""
     usual = _usual_size(lines)
     for line in lines:
         share = line.size / usual
@@ -232,7 +232,7 @@ def _even(lines: list[TextLine]) -> None:
 
 
 def _usual_size(lines: list[TextLine]) -> float:
-    """Return the size of most letters in half points, so that it is one on all pages."""
+    """Return the median size of letters, rounded to half points so that all pages have the same."""
     sizes = sorted((line.size, len(line.text)) for line in lines)
     half = sum(letters for _, letters in sizes) / 2
     so_far = accumulate(letters for _, letters in sizes)
@@ -241,23 +241,23 @@ def _usual_size(lines: list[TextLine]) -> float:
 
 
 def _level(row: list[TextLine]) -> None:
-    """Set the lines of a row on one baseline."""
+    """Put the lines of a row on one baseline."""
     baseline = median(line.box[1] for line in row)
     for line in row:
         left, _, right, _ = line.box
         line.box = (left, baseline - _ABOVE * line.size, right, baseline + _BELOW * line.size)
 
 
-_TIMEOUT_S = 100.0  # for a page; a dense one takes seconds, so one that takes this long is stuck, or the machine is
-_CERTAIN = 100.0  # the confidence of a word that tesseract is sure of
-_LEAST_CONFIDENCE = 30.0  # words below it are lines of a drawing
+_TIMEOUT_S = 100.0  # for a page; a dense one takes seconds, so after this long tesseract or the machine is stuck
+_CERTAIN = 100.0  # tesseract's highest confidence
+_LEAST_CONFIDENCE = 30.0  # text below it is strokes of a drawing
 _FIELDS = 12  # level, page, block, paragraph, line, word, left, top, width, height, confidence, text
 _WORD = "5"  # the level of a word
 _PARAGRAPH, _LINE = slice(1, 4), 4
 _BOX, _CONFIDENCE = slice(6, 10), 10
-_LARGE = 1.5  # times the usual size: a heading; the height of a line's letters varies by less, with its ascenders
-_HALVES = 2  # a large line has its size in halves of the usual one, so that two lines of one heading have the same
-_MAX_MESSAGE = 200  # characters of what tesseract says: its first sentence or two
+_LARGE = 1.5  # times the usual size: a heading; with and without ascenders, the height of lines varies by less
+_HALVES = 2  # large sizes are rounded to halves of the usual one, so that the lines of one heading have the same
+_MAX_MESSAGE = 200  # characters of tesseract's message: its first sentence or two
 
 
 @dataclass(frozen=True, slots=True)
@@ -308,7 +308,7 @@ def _reason(status: int, said: str, languages: str) -> Rejected:
 
 
 def _words(table: str) -> Iterator[_Word]:
-    """Yield the words of tesseract's table, whose first row names the fields."""
+    """Yield the words in tesseract's table, whose first row is a header."""
     for row in table.splitlines()[1:]:
         fields = row.split("\t", _FIELDS - 1)
         if _is_word(fields):
@@ -348,7 +348,7 @@ def _line_of_words(words: list[_Word], page: int, scale: float) -> TextLine:
 
 
 def _even_paragraphs(paragraphs: list[list[TextLine]]) -> None:
-    """Give all lines one size, except much larger ones: the height of letters is only known roughly."""
+    """Set all lines to one size, except much larger ones, because the height of letters is known only roughly."""
     lines = [line for paragraph in paragraphs for line in paragraph]
     usual = round(median(line.size for line in lines), 1) if lines else 0.0
     for line in lines:

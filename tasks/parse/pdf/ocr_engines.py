@@ -16,19 +16,19 @@ if TYPE_CHECKING:
 
 RAPIDOCR, TESSERACT = "rapidocr", "tesseract"
 ADVICE = "docmill[ocr], unless [parse] ocr = false"
-"""What reads scanned pages where it is installed, without a program of the system."""
+"""How to have scanned pages read without a program of the system."""
 _UNKNOWN = """
 amh ara asm aze_cyrl bel ben bod bul chr div dzo ell fas grc guj heb hin hye iku kan kat kaz khm kir kor lao mal mar mkd
 mon mya nep ori pan pus rus san sin snd srp syr tam tel tgk tha tir uig ukr urd uzb_cyrl yid
 """
-"""Languages of tesseract with scripts that the model of rapidocr lacks: it has Latin letters, Chinese and Japanese."""
+"""Languages of tesseract whose scripts rapidocr's model lacks: it knows Latin letters, Chinese and Japanese."""
 
 
 def engine_for(wanted: str, languages: str) -> str:
-    """Return the engine that a value of `[parse] ocr` means on this machine, with what its results depend on.
+    """Return the engine that a value of `[parse] ocr` selects on this machine, with what its results depend on.
 
-    It is "" where nothing is to be read. `auto` uses rapidocr where it is installed; `on` uses tesseract otherwise, and
-    for scripts that rapidocr does not know.
+    It is "" if OCR is off. `auto` uses rapidocr if it is installed; `on` uses tesseract otherwise, and for scripts that
+    rapidocr does not know.
     """
     installed = bool(find_spec(RAPIDOCR))
     if wanted == RAPIDOCR or (installed and _prefers_rapidocr(wanted, languages)):
@@ -37,7 +37,7 @@ def engine_for(wanted: str, languages: str) -> str:
 
 
 def reading_key(engine: str, languages: str) -> str:
-    """Return the key of all that decides which words an engine reads in a picture."""
+    """Return the key of everything that decides which words an engine reads in a picture."""
     return key_of("reading", engine, languages)
 
 

@@ -1,4 +1,4 @@
-"""PDF page content: the content of one page, before it is known what repeats on others."""
+"""PDF page content: what one page holds, before repeated headers and footers are recognised."""
 
 import ctypes
 import re
@@ -21,31 +21,35 @@ from docmill.tasks.parse.pdf.text.right_to_left import may_be_right_to_left
 from docmill.tasks.parse.pdf.text.ruling_lines import LevelRules, PageRules, page_rules
 from docmill.tasks.parse.pdf.text.text_layer import TextLayer
 
-_SCALE = 100  # device units a point: PageToDevice gives whole numbers
+_SCALE = 100  # device units a point: PageToDevice returns whole numbers
 _REACH = 500.0
-"""Points between the places that the page's map is taken from: far enough apart that a device unit lost to rounding is
-a 50,000th of them, and no further than a common page is high."""
+"""Points between the positions from which the page's map is computed: far enough that a device unit lost to rounding is
+a 50,000th of them, and no more than the height of a common page."""
 _MOSTLY = 0.4
-"""Share of the characters without a known meaning that makes a page garbled. Formulas and logos keep a page far below
-it; a page above it gives words that nobody can read, and OCR may read it."""
+"""A page is garbled if more than this share of its characters have no known meaning. Pages with formulas and logos stay
+far below; a page above it has words that nobody can read, but OCR may."""
 _UNKNOWN = re.compile("[\ufffd\ue000-\uf8ff]")
-_MOST_UNKNOWN = 0.5  # share of a line's characters: with more, nobody reads it; formulas and names with signs have less
-_FEW_READABLE = 25  # characters: fewer are a page number, or signs that garbled letters happen to have
-_ACROSS = 1.5  # times as high as wide: a line that runs up or down the page; a drop capital is about as wide as high
-_FEW = 4  # characters: shorter lines, such as "1" or "Ill", are high and level at once
+_MOST_UNKNOWN = 0.5  # share of a line's characters: with more it is unreadable; formulas and names with signs have less
+_FEW_READABLE = 25  # characters: fewer are a page number, or garbled letters that happen to be known signs
+_ACROSS = 1.5  # height by width of a line that runs up or down the page; a drop capital is about as wide as high
+_FEW = 4  # characters: shorter lines, such as "1" or "Ill", are higher than wide although level
 
 
 @dataclass(slots=True)
 class PageContent:
     """A page: its size in points, its lines and ruled tables in the order of the content, and its links.
 
-    `level` holds its horizontal rules if it may hold a table. `paragraphs` holds the lines of a page read by an OCR
-    that orders them. `turn` is 1 if the text runs up the page and -1 if it runs down; boxes are then those of the page
-    turned upright. A `garbled` page has fonts that do not map glyphs to letters, or to false ones, and only the lines
-    in other fonts; one with `unknown_lines` has lines in such fonts, which are left out; a `damaged` one cannot be
-    loaded. The lines within `plots` are no items. A `scanned` one is a picture with hardly any text, and was not read
-    by OCR; nor was a `pictured` one, which has an image beside it. OCR is `sure` of what it read from 0 to 1; `back`
-    leads from boxes of such a page, made upright and level, to the page as displayed.
+    - `level`: its horizontal rules, if it may hold a table.
+    - `plots`: its plots; lines within them are not in `items`.
+    - `paragraphs`: its lines, if it was read by an OCR engine that orders them.
+    - `turn`: 1 if the text runs up the page, -1 if it runs down; boxes are then those of the page turned upright.
+    - `garbled`: its fonts map glyphs to no letters or to wrong ones; only lines in other fonts are kept.
+    - `unknown_lines`: some lines in such fonts were left out.
+    - `damaged`: it cannot be loaded.
+    - `scanned`: it is a picture with hardly any text, and OCR has not read it.
+    - `pictured`: it has hardly any text but an image, and OCR has not read it.
+    - `sure`: how sure OCR is of its text, from 0 to 1.
+    - `back`: maps the boxes of a page that OCR made upright and level to the page as displayed.
     """
 
     number: int
@@ -67,17 +71,17 @@ class PageContent:
 
     @property
     def characters(self) -> int:
-        """Return how many characters the page's lines hold."""
+        """Return the number of characters in the page's lines and plots."""
         items = sum([len(item.text) for item in self.items if isinstance(item, TextLine)])
         return items + sum(len(plot.words) for plot in self.plots)
 
     def has_characters(self, least: int) -> bool:
-        """Return whether the page's lines hold at least so many characters; usually the first line decides."""
+        """Return whether the page has at least `least` characters; usually the first line decides."""
         first = self.items[0] if self.items else None
         return (isinstance(first, TextLine) and len(first.text) >= least) or self.characters >= least
 
     def said(self) -> str:
-        """Return the text of the page's lines, in no order."""
+        """Return the text of the page's lines, in the order of `items`."""
         return " ".join(item.text for item in self.items if isinstance(item, TextLine))
 
     def box(self, box: Box) -> Box:
@@ -94,7 +98,7 @@ class PageContent:
 
 
 def read_sheet(page: OpenPage, document: int, number: int, form: int | None = None) -> PageContent:
-    """Return a page with its text; without the lines whose characters have no known meaning if those are most."""
+    """Return a page with its text, without unreadable lines."""
     text_page = calls()["FPDFText_LoadPage"](page.address)
     try:
         return _read(page, text_page, number, document, form)
@@ -129,15 +133,15 @@ def _read(page: OpenPage, text_page: int, number: int, document: int, form: int 
 
 
 def _lay_out(sheet: PageContent, lines: list[TextLine], layer: TextLayer, page: OpenPage, place: Place) -> None:
-    """Give a page its lines, those between rules as tables, its plots, and the level rules of other tables."""
+    """Set a page's plots, its lines and ruled tables, and the horizontal rules for other tables."""
     tables = may_hold_table(lines)
     drawn = tables or any(map(is_named, lines))
-    # Rules decide nothing on a page of plain text, and to find them is to look at every object that it draws.
+    # Rules do not matter on a page of plain text, and finding them means examining every object on it.
     rules = page_rules(page, place, not drawn) if drawn or may_hold_bullets(lines) else PageRules()
     if is_upright(place) and not sheet.turn:
         sheet.plots = plots(lines, rules, (sheet.width, sheet.height))
         lines, rules = without_plots(lines, rules, sheet.plots)
-    with_bullets(lines, [dot for dot in rules.dots if dot[0] >= 0])  # a drawing may begin beside the page
+    with_bullets(lines, [dot for dot in rules.dots if dot[0] >= 0])  # a drawing may begin outside the page
     if not tables:
         sheet.items = with_marks([*lines])
         return
@@ -147,9 +151,9 @@ def _lay_out(sheet: PageContent, lines: list[TextLine], layer: TextLayer, page: 
 
 
 def _shown(lines: list[TextLine], sheet: PageContent) -> list[TextLine]:
-    """Return the lines that a page shows; all if it shows none: then it states false sides.
+    """Return the lines that a page shows; all if it shows none, because then its stated size is wrong.
 
-    Both pages of a spread hold the text of the two, and Qt draws the rest of a row below the end of a page.
+    Each page of a spread may hold the text of both, and Qt draws the rest of a row below the end of a page.
     """
     shown = [line for line in lines if _is_shown(line.box, sheet)]
     return drawn_once(shown or lines)
@@ -161,8 +165,8 @@ def _is_shown(box: Box, sheet: PageContent) -> bool:
 
 
 def _is_garbled(text: str) -> bool:
-    """Return whether so many characters have no known meaning that a page's text is none."""
-    if "\ufffd" not in text and NO_LETTER.search(text) is None:  # as nearly all pages
+    """Return whether too many characters of a page's text have no known meaning."""
+    if "\ufffd" not in text and NO_LETTER.search(text) is None:  # nearly all pages
         return False
     odd = [row for row in text.split("\n") if not row.strip().isprintable()]
     unknown = text.count("\ufffd") + sum(len(NO_LETTER.findall(row)) for row in odd)
@@ -170,10 +174,10 @@ def _is_garbled(text: str) -> bool:
 
 
 def _readable(lines: list[TextLine], sheet: PageContent) -> list[TextLine]:
-    """Return the lines of a page that can be read.
+    """Return the readable lines of a page.
 
-    Of a garbled page these are captions or tables in other fonts, and none if they are few; of others all but those of
-    which most letters have no known meaning, which make the page one with unknown lines.
+    A garbled page keeps captions or tables in other fonts, unless they are few. Other pages keep all lines but those
+    in which most letters have no known meaning; these set `unknown_lines`.
     """
     if not sheet.garbled:
         found = [line for line in lines if "\ufffd" not in line.text or _is_mostly_known(line.text)]
@@ -188,7 +192,7 @@ def _is_mostly_known(text: str) -> bool:
 
 
 def _turn(lines: list[TextLine], layer: TextLayer) -> int:
-    """Return 1 where most text runs up the page, -1 where it runs down, else 0."""
+    """Return 1 if most text runs up the page, -1 if it runs down, else 0."""
     across = [line for line in lines if _is_across(line)]
     if not across or 2 * _characters(across) <= _characters(lines):
         return 0
@@ -206,7 +210,7 @@ def _characters(lines: list[TextLine]) -> int:
 
 
 def _turned(place: Place, sheet: PageContent) -> Place:
-    """Return the map to points from the top left of a page that is turned so that its text stands upright."""
+    """Return the map to points from the top left of a page that is turned so that its text is upright."""
     a, b, c, d, e, f = place
     return (-b, a, -d, c, sheet.height - f, e) if sheet.turn > 0 else (b, -a, d, -c, f, sheet.width - e)
 
@@ -217,7 +221,7 @@ def transform(page: int, width: float, height: float) -> Place:
     known = (page, 0, 0, int(width * _SCALE), int(height * _SCALE), 0)
     found = (ctypes.addressof(x), ctypes.addressof(y))
     places = []
-    # The map is affine: where the origin and a place on each axis lie tells all of it.
+    # The map is affine: the images of the origin and of one point on each axis determine it.
     for left, up in ((0, 0), (_REACH, 0), (0, _REACH)):
         calls()["FPDF_PageToDevice"](*known, left, up, *found)
         places.append((x.value / _SCALE, y.value / _SCALE))
@@ -226,14 +230,14 @@ def transform(page: int, width: float, height: float) -> Place:
 
 
 _SIGN = re.compile(r"[.:](?=\s)|\s?[\u2013\u2014]")
-_FAR = 120  # characters of a line in which its lead ends: nine words
+_FAR = 120  # characters of a line within which its lead ends: nine words
 
 
 def mark_leads(lines: Iterable[TextLine], layer: TextLayer) -> None:
-    """Note of each line how many of its letters stand out at its beginning and may name its paragraph."""
+    """Set each line's `lead`: how many letters at its beginning are emphasised and may name its paragraph."""
     for line in lines:
         text = line.text
-        # Hot: fonts are asked for where a sign says that there may be a lead, which few lines have.
+        # Hot: read fonts only where a sign hints at a lead, as in few lines.
         if text[:1].isupper() and not line.font.bold and line.first >= 0 and _has_sign(text):
             lead = _lead(line, layer)
             line.lead = len(lead) if lead and text.startswith(lead) else 0
@@ -245,7 +249,7 @@ def _has_sign(text: str) -> bool:
 
 
 def _lead(line: TextLine, layer: TextLayer) -> str:
-    """Return the words of a line that stand out from those behind them, with the sign that ends them, or ""."""
+    """Return the emphasised words at the beginning of a line with the sign that ends them, or ""."""
     raw = layer.text[line.first : line.last + 1]
     strong = layer.font_at(line.first)
     if not (strong.bold or strong.italic) or may_be_right_to_left(raw):
@@ -262,5 +266,5 @@ def _lead(line: TextLine, layer: TextLayer) -> str:
 
 
 def _is_alike(strong: Font, font: Font) -> bool:
-    """Return whether a font is as bold, or as slanted, as that of a lead."""
+    """Return whether a font is bold if that of a lead is, else whether it is italic."""
     return font.bold if strong.bold else font.italic

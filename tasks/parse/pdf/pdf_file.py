@@ -16,18 +16,18 @@ from docmill.tasks.parse.titles.own_title import names_nothing
 _INFO = {"Author": "author", "Subject": "description", "Keywords": "keywords"}
 _DATES = {"CreationDate": "created", "ModDate": "modified"}
 _DATE = re.compile(r"(?:D:)?(\d{4})(\d\d)?(\d\d)?(\d\d)?(\d\d)?(\d\d)?")
-_DAY = 3  # groups of a date: year, month, day; as many follow for the time
-_UNLIKE = re.compile(rb"/StrF\s*/Identity\b")  # pdfium wants strings and streams locked alike
-_OUTLINE_PER_PAGE = 40  # entries: no page has so many headings; a broken outline may go in circles without end
-_OUTLINE_DEPTH = 6  # as deep as Markdown's headings
-_MAX_PAGES = 100_000  # the longest works have some ten thousand; a made-up file of a few bytes may state any number
-_LANGUAGE_UNITS = 40  # of UTF-16, the zero at the end with them: longer than any language tag in use
+_DAY = 3  # groups of a date: year, month, day; then as many for the time
+_UNLIKE = re.compile(rb"/StrF\s*/Identity\b")  # pdfium requires one encryption for strings and streams
+_OUTLINE_PER_PAGE = 40  # entries: no page has so many headings; a broken outline may loop for ever
+_OUTLINE_DEPTH = 6  # the depth of Markdown's headings
+_MAX_PAGES = 100_000  # the longest works have some ten thousand; a forged file of a few bytes may state any number
+_LANGUAGE_UNITS = 40  # of UTF-16, including the zero at the end: more than any language tag in use has
 _END = 2  # bytes of that zero
 
 
 def open_pdf(data: bytes, passwords: tuple[str, ...]) -> Any:
     """Return pypdfium2's document, which the caller closes; raise Rejected `encrypted`, `corrupt` or `too_large`."""
-    # pdfium takes UTF-8; files of before PDF 2.0 were locked with Latin-1 bytes, which it converts to itself.
+    # pdfium takes UTF-8; files older than PDF 2.0 use Latin-1 bytes, to which it converts by itself.
     prepared = (form for password in passwords for form in dict.fromkeys((password, _prepared(password))))
     for password in (None, *prepared):
         document = _opened(data, password)
@@ -40,7 +40,7 @@ def open_pdf(data: bytes, passwords: tuple[str, ...]) -> Any:
 
 
 def _opened(data: bytes, password: str | None) -> Any:
-    """Return pypdfium2's document, None if it needs another password."""
+    """Return pypdfium2's document, or None if it needs another password."""
     import pypdfium2
     import pypdfium2.raw as pdfium
 
@@ -83,9 +83,9 @@ def _prepared(password: str) -> str:
 
 
 def outline(document: Any) -> dict[tuple[int, str], int]:
-    """Return the level, from 1, of each outline entry by its page and squeezed title."""
+    """Return the level of each outline entry, from 1, by its page and squeezed title."""
     entries: dict[tuple[int, str], int] = {}
-    with suppress(Exception):  # a broken outline leaves the text whole
+    with suppress(Exception):  # a broken outline does not affect the text
         for count, mark in enumerate(document.get_toc(max_depth=_OUTLINE_DEPTH)):
             if count > _OUTLINE_PER_PAGE * (len(document) + 1):
                 break
@@ -106,7 +106,7 @@ def metadata(document: Any) -> dict[str, Any]:
 
 
 def _date(stated: str) -> str:
-    """Return a date of PDF as in ISO 8601, with its time if that is complete; empty for what is none."""
+    """Return a PDF date in ISO 8601, with its time if that is complete; "" if it is no date."""
     match = _DATE.match(stated)
     if not match:
         return ""

@@ -1,6 +1,6 @@
 """PDF, by pdfium: pages in reading order, drawn as headings, paragraphs, items, tables, code and furniture.
 
-Pages, Numbers and Keynote documents are read by the PDF that they hold to be looked at.
+Pages, Numbers and Keynote documents are read from their PDF preview.
 """
 
 import zipfile
@@ -22,7 +22,7 @@ from docmill.tasks.parse.pdf.text.annotations import form_of
 from docmill.tasks.parse.pdf.text.pdfium_calls import OpenPage, address
 from docmill.tasks.parse.pictures.album import Album
 
-_UNKNOWN_SIZE = (1.0, 1.0)  # of a page that cannot be loaded: not 0, which others divide by
+_UNKNOWN_SIZE = (1.0, 1.0)  # of a page that cannot be loaded: not 0, because others divide by it
 
 
 def parse_pdf(data: bytes, options: ParseOptions) -> Parsed:
@@ -52,7 +52,7 @@ def parse_pdf(data: bytes, options: ParseOptions) -> Parsed:
 
 
 Look = Callable[[OpenPage, PageContent], None]
-"""Looks for the pictures of an open page, given its content."""
+"""Collects the pictures of an open page, given its content."""
 
 
 def _read(document: Any, form: int | None, options: ParseOptions, look: Look) -> list[PageContent]:
@@ -117,7 +117,7 @@ _PREVIEWS = ("QuickLook/Preview.pdf", "preview.pdf")
 
 
 def parse_iwork(data: bytes, options: ParseOptions) -> Parsed:
-    """Return the preview of a document; raise Rejected `unsupported` for one that was saved without a PDF of it."""
+    """Return the PDF preview of a document, parsed; raise Rejected `unsupported` if it was saved without one."""
     with check_container(data, options.max_unpacked_bytes) as container:
         preview = _preview(container)
     if not preview:

@@ -1,4 +1,4 @@
-"""Scanned pages: pages of PDFs without text, rendered for OCR; images, each a figure, and the words in figures."""
+"""Scanned pages: OCR of PDF pages without text, of image files, and of figures."""
 
 import warnings
 from collections.abc import Container, Iterator
@@ -21,18 +21,18 @@ from docmill.tasks.parse.pdf.text.line import TextLine
 from docmill.tasks.parse.pdf.text.pdfium_calls import Handle, OpenPage, boxes_from
 from docmill.tasks.parse.pictures.camera_facts import camera_facts
 
-_PER_INCH = 300.0  # dots, what tesseract asks for: with fewer it misreads small print, with more it takes longer
-_MAX_PIXELS = 40_000_000  # of a picture in memory: a page of A2 at 300 dots an inch; larger ones are drawn coarser
-_FEW_CHARACTERS = 25  # a page number or a stamp that a scanner prints on its pages; a short line of text has more
-_MOST_OBJECTS = 100  # that are looked at for an image: a scan is one, or some strips, at a page's beginning
+_PER_INCH = 300.0  # dots, as tesseract recommends: with fewer it misreads small print, with more it takes longer
+_MAX_PIXELS = 40_000_000  # of a picture in memory: an A2 page at 300 dots an inch; larger ones are rendered coarser
+_FEW_CHARACTERS = 25  # a page number or a scanner's stamp; a short line of text has more
+_MOST_OBJECTS = 100  # to search for images: a scan is one image, or some strips, among the first objects
 _IMAGE = 3  # FPDF_PAGEOBJ_IMAGE
 _COVERED = 0.6
-"""Share of a page that the pictures of a scan cover at least: scanners leave out little but margins. Figures that fill
-more of a page without a word on it are rare."""
+"""Least share of a page that the images of a scan cover: scanners leave out little but margins. Figures that fill more
+of a page without a word on it are rare."""
 
 
 def is_scan(page: OpenPage, sheet: PageContent) -> bool:
-    """Return whether a page shows something but has no text, hardly any beside an image, or a garbled one."""
+    """Return whether a page is for OCR: garbled, drawn without text, or with an image and hardly any text."""
     if sheet.garbled:
         return True
     if not sheet.items:
@@ -81,22 +81,20 @@ def certainty(sheets: list[PageContent]) -> dict[str, list[int]]:
 _FORMATS = ("PNG", "JPEG", "TIFF", "BMP", "GIF", "WEBP")
 _MAX_IMAGE_PIXELS = 80_000_000  # a sheet of A3 at 600 dots an inch has 70 million; in colour each takes 4 bytes
 _MAX_FRAMES = 1_000  # pages of one TIFF: a long book; more take hours to read
-_SCANNERS_PER_INCH = range(
-    90, 1201
-)  # dots that scanners give; programs that know none write 72, and what is above is a mistake
-_SCREEN, _SCAN = 96.0, 300.0  # dots an inch of an image that does not say: of a picture of a screen, of a scanned page
-_SMALL = 1_200  # pixels of the longer side: letters are too small for OCR
-_SEE_THROUGH = ("RGBA", "LA", "PA", "P")  # modes of Pillow; what is behind such a picture is taken to be white paper
+_SCANNERS_PER_INCH = range(90, 1201)  # dots of scanners; programs without a value write 72, higher ones are mistakes
+_SCREEN, _SCAN = 96.0, 300.0  # dots an inch of an image that states none: of a screenshot, of a scanned page
+_SMALL = 1_200  # pixels of the longer side: in smaller images the letters are too small for OCR
+_SEE_THROUGH = ("RGBA", "LA", "PA", "P")  # modes of Pillow; such pictures are put on white
 
 
 def parse_image(data: bytes, options: ParseOptions) -> Parsed:
     """Return an image as a figure below the text that OCR reads in it: all pages of a TIFF, else the first frame.
 
-    A TIFF of several pages is a scan and no figure. Raise Rejected: `no_text` if nothing is read in what is no figure,
+    A TIFF of several pages is a scan and no figure. Raise Rejected: `no_text` if there is neither text nor a figure,
     `not_installed`, `too_large`, `corrupt`.
     """
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # what Pillow remarks on broken metadata; sizes are checked here
+        warnings.simplefilter("ignore")  # from Pillow on broken metadata; sizes are checked here
         image = _opened(data)
         frames = enumerate(_frames(image), 1) if options.ocr else ()
         sheets = [scanned(picture, number, options) for number, picture in frames]
@@ -115,7 +113,7 @@ def parse_image(data: bytes, options: ParseOptions) -> Parsed:
 def picture_in(data: bytes) -> Picture:
     """Return the first frame of an image as OCR reads it; raise Rejected: `too_large`, `corrupt`."""
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # as of `parse_image`
+        warnings.simplefilter("ignore")  # as in `parse_image`
         return next(_frames(_opened(data)))
 
 
@@ -138,7 +136,7 @@ def _count(image: Any) -> int:
 
 
 def _pages(sheets: list[PageContent]) -> dict[str, Any]:
-    """Return the number of pages, which of them have text and which none, and how sure OCR is of it."""
+    """Return the number of pages, which of them have text and which have none, and how sure OCR is of each."""
     facts = {"pages": len(sheets), "ocr_pages": [sheet.number for sheet in sheets if sheet.items]} | certainty(sheets)
     empty = [sheet.number for sheet in sheets if not sheet.items]
     return facts | ({"pages_without_text": empty} if empty else {})
@@ -183,7 +181,7 @@ def _picture(image: Any) -> Picture:
 
 
 def _per_inch(image: Any) -> float:
-    """Return the resolution stated in an image if it is plausible for a scanner, else a usual one for its size."""
+    """Return the resolution that an image states if a scanner may have it, else a usual one for its size."""
     try:
         named = float(image.info.get("dpi", (0, 0))[0])
     except (TypeError, ValueError, IndexError, ZeroDivisionError):
@@ -195,7 +193,7 @@ def _per_inch(image: Any) -> float:
 
 @dataclass(frozen=True, slots=True)
 class FigureScan:
-    """The file of a picture, and what reads it."""
+    """A picture file with the OCR engine and languages that read it."""
 
     data: bytes
     engine: str
@@ -203,7 +201,7 @@ class FigureScan:
 
 
 def words_in(scan: FigureScan) -> str:
-    """Return the words in a picture, row by row; "" if there is none. Raise what `parse_image` raises."""
+    """Return the words in a picture, row by row, or ""; raise Rejected like `parse_image`."""
     options = ParseOptions(ocr=True, ocr_engine=scan.engine, ocr_languages=scan.languages)
     found = scanned(picture_in(scan.data), 1, options).items
     lines = [line for line in found if isinstance(line, TextLine) and any(map(str.isalnum, line.text))]
@@ -211,6 +209,6 @@ def words_in(scan: FigureScan) -> str:
 
 
 def _row(line: TextLine) -> tuple[int, float]:
-    """Return the row of a line, counted in heights of its letters, and where it begins."""
+    """Return the row of a line, in multiples of its font size, and where it begins."""
     left, _, _, bottom = line.box
     return round(bottom / max(line.size, 1.0)), left
