@@ -1,6 +1,6 @@
-"""PDF cell columns: where the columns of rows of cells stand, whether they are those of a table, and what goes on one.
+"""PDF cell columns: find the columns of rows of cells, decide whether they form a table, and continue tables.
 
-Rows at the top of a page may go on the table at the end of the page before.
+Rows at the top of a page may continue the table at the end of the previous page.
 """
 
 from collections import Counter
@@ -24,31 +24,31 @@ from docmill.tasks.parse.pdf.text.pdfium_calls import around, merged_spans, span
 
 Column = list[Cell]
 
-# Letters in a cell, on average and at most. Longer cells are columns of running text; lower bounds lose descriptions.
+# Letters in a cell, on average and at most. Longer cells are columns of prose; lower bounds lose descriptions.
 _SHORT = 28, 160
-_SENTENCES = 200, 600  # where a header, or cells of several lines, say that it is a table
+_SENTENCES = 200, 600  # if a header, or cells of several lines, show that it is a table
 
 _ALIGNED = 2.5
-"""Points, times the number of columns, by which cells of a column may miss its left, its right and its middle.
+"""Points, times the number of columns, by which cells of a column may be out of alignment.
 
-Less loses tables whose cells are indented or rounded; more takes lines of text with wide spaces for rows.
+Less loses tables with indented or rounded cells; more mistakes lines of text with wide spaces for rows.
 """
-_NAME, _LEAST_NAMES = 14, 2  # letters of a figure or a name, and columns of these beside one of text
+_NAME, _LEAST_NAMES = 14, 2  # letters of a figure or a name, and columns of these next to one of text
 _MOST_PARTED = 0.75
-"""Share of the rows with one piece at most in each column. In the others, the words of a cell stand far apart, as those
-of justified text do in a narrow column; with less, lines of such text are rows."""
-_MOST_WORDS = 2  # of one figure: "$ 71.15"; a line of more holds the figures of several columns
+"""Minimum share of rows with at most one piece in each column. In other rows, the words of a cell are far apart, as in
+justified text in a narrow column; a lower share makes lines of such text rows."""
+_MOST_WORDS = 2  # of one figure: "$ 71.15"; a line with more has the figures of several columns
 _MARK = 6  # letters of the number of a clause: "(viii)"
 _MIN_TALLER = 2
-"""Rows with a cell of several lines that the page's content keeps together: what columns of text, written line by line,
-have none of."""
+"""Rows with a cell of several lines that are together in the page's content. Columns of text written line by line have
+none."""
 
 
 def columns_of(rows: list[Row]) -> list[Span]:
-    """Return where the columns of rows begin and end, from the left; no columns where rows do not fit each other.
+    """Return the spans of the columns of rows, from the left; none if the rows do not fit each other.
 
-    Where the cells of all rows leave gaps between them, these are the columns, though a few cells may come in pieces;
-    else those of the rows that have most often the same number of cells, for some may span several columns.
+    If the cells of all rows leave gaps, the columns are between these gaps; a few cells may come in pieces. Otherwise
+    some cells may span several columns, and the columns are those of the rows with the most frequent number of cells.
     """
     several = [row for row in rows if len(row) > 1]
     spans = _whole(merged_spans(span_of(cell) for row in several for cell in row), several)
@@ -58,9 +58,9 @@ def columns_of(rows: list[Row]) -> list[Span]:
 
 
 def columns_of_figures(levels: list[list[TextLine]]) -> tuple[list[Span], bool]:
-    """Return the columns of levels of figures and of the words beside them, and whether words are names of rows.
+    """Return the columns of figures and of the words next to them, and whether these words are names of rows.
 
-    No columns if there are too few of figures.
+    There are no columns if too few are of figures.
     """
     rows = [at for at, level in enumerate(levels) if has_figures(level)]
     seeds = [levels[at] for at in rows]
@@ -71,14 +71,14 @@ def columns_of_figures(levels: list[list[TextLine]]) -> tuple[list[Span], bool]:
     lines = [*chain.from_iterable(levels[rows[0] : rows[-1] + 1])]
     names = _of_words(lines, (float("-inf"), sure[0][0]), len(seeds))
     beside = _of_words(lines, (figures[-1][1], float("inf")), len(seeds))
-    if not names + beside:  # a date, or a number, may stand before the names
+    if not names + beside:  # a date or a number may precede the names
         names = _of_words(lines, (sure[0][1], sure[1][0]), len(seeds))
     others = [span for span in figures if span >= sure[0] and not spans_over(span, names)]
     return sorted([*names, *others, *beside]), bool(names)
 
 
 def _spans_of_figures(level: list[TextLine]) -> Iterator[Span]:
-    """Yield where the figures of a level begin and end, with the signs of currencies before them."""
+    """Yield the spans of the figures of a level, including currency signs before them."""
     signs: list[float] = []
     for line in sorted(level, key=lambda one: one.left):
         if _is_currency(line):
@@ -93,7 +93,7 @@ def _is_currency(line: TextLine) -> bool:
 
 
 def has_figures(level: list[TextLine]) -> bool:
-    """Return whether several figures stand on a level; a line may hold those of several columns."""
+    """Return whether a level has several figures; one line may contain those of several columns."""
     words = [len(line.text.split()) for line in level if is_value(line.text)]
     return sum(count if count > _MOST_WORDS else 1 for count in words) >= LAYOUT.figures
 
@@ -103,14 +103,14 @@ def _is_figure(line: TextLine) -> bool:
 
 
 def _is_of_figures(span: Span, levels: list[list[TextLine]]) -> bool:
-    """Return whether most levels have something in a column, and few of them words."""
+    """Return whether most levels have text in a column, and few of them words."""
     held = [[line for line in level if spans_over(line.box[::2], [span])] for level in levels]
     words = sum(not all(is_value(line.text) for line in lines) for lines in held)
     return 2 * sum(map(bool, held)) > len(held) and words < LAYOUT.mixed * len(held)
 
 
 def _of_words(lines: list[TextLine], sides: Span, rows: int) -> list[Span]:
-    """Return the columns of words between two sides, beside the figures of some rows; a text beside these is none."""
+    """Return the columns of row names between two sides, next to the figures of rows; running text there is not one."""
     words = [line for line in lines if sides[0] <= line.left and line.right <= sides[1] and not _is_currency(line)]
     spans = merged_spans(line.box[::2] for line in words)
     nearest = reversed(spans) if sides[1] < float("inf") else spans
@@ -118,13 +118,13 @@ def _of_words(lines: list[TextLine], sides: Span, rows: int) -> list[Span]:
 
 
 def _are_names(words: list[TextLine], span: Span, rows: int) -> bool:
-    """Return whether enough words stand in a column, and few letters in each."""
+    """Return whether a column has enough lines of words for names of rows, with few letters in each."""
     own = [sum(map(str.isalnum, line.text)) for line in words if spans_over(line.box[::2], [span])]
     return len(own) >= LAYOUT.named * rows and sum(own) <= LAYOUT.name_letters * len(own)
 
 
 def _usual_columns(rows: list[Row]) -> list[Span]:
-    """Return the columns of rows of one number of cells, the most frequent that has columns; none if none has."""
+    """Return the columns of the rows with the most frequent number of cells that has clear columns; else none."""
     counts = Counter(map(len, rows))
     for width in sorted(counts, key=lambda width: (counts[width], width), reverse=True):
         columns = zip(*[row for row in rows if len(row) == width], strict=True)
@@ -135,9 +135,9 @@ def _usual_columns(rows: list[Row]) -> list[Span]:
 
 
 def _whole(spans: list[Span], rows: list[Row]) -> list[Span]:
-    """Return columns, those joined of which the header stands in one and all cells below it in the next.
+    """Return columns; two are joined if the header is in one and all cells below it are in the next.
 
-    So it is where a header begins at the left and the cells below it end at the right.
+    This happens when the header is aligned left and the cells below it right.
     """
     if len(spans) < 2:
         return spans
@@ -158,7 +158,7 @@ def _are_parted(row: Row, spans: list[Span]) -> bool:
 
 
 def are_doubtful(rows: list[Row], spans: list[Span], headed: bool, banded: bool) -> bool:
-    """Return whether something says that columns, below a header or not, in rows that are `banded`, are no table's."""
+    """Return whether there are signs against a table; it may have a header, and its rows may be `banded` by rules."""
     columns = _columns(rows, spans)
     long = _are_long(columns, _SHORT)
     if not banded and (_are_marked(columns, long) or (long and not _may_hold_text(rows, columns, headed))):
@@ -167,14 +167,14 @@ def are_doubtful(rows: list[Row], spans: list[Span], headed: bool, banded: bool)
 
 
 def _may_hold_text(rows: list[Row], columns: list[Column], headed: bool) -> bool:
-    """Return whether cells may hold sentences: below a header, or in cells of several lines beside names."""
+    """Return whether cells may contain sentences: below a header, or in cells of several lines next to names."""
     if _begin_with_text(columns) or _are_long(columns, _SENTENCES):
         return False
     return headed or _has_taller_cells(rows)
 
 
 def _columns(rows: list[Row], spans: list[Span]) -> list[Column]:
-    """Return the cells of each column, from the top; those of rows of one cell may belong to the row above."""
+    """Return the cells of each column, from the top, without rows of one cell, which may belong to the row above."""
     columns: list[Column] = [[] for _ in spans]
     for row in rows:
         for place, cell in _placed(row, spans).items() if len(row) > 1 else ():
@@ -183,7 +183,7 @@ def _columns(rows: list[Row], spans: list[Span]) -> list[Column]:
 
 
 def _placed(row: Row, spans: list[Span]) -> dict[int, Cell]:
-    """Return the cells of a row by their columns; pieces in one column are one cell."""
+    """Return the cells of a row by column; pieces in one column are one cell."""
     cells: dict[int, Cell] = {}
     for cell in row:
         place = place_of(cell, spans)
@@ -193,9 +193,9 @@ def _placed(row: Row, spans: list[Span]) -> dict[int, Cell]:
 
 
 def _stands_askew(rows: list[Row], column: Column, headed: bool, width: int) -> bool:
-    """Return whether cells align at neither their left ends, their right ends nor their middles.
+    """Return whether cells share neither their left edges, their right edges nor their middles.
 
-    A header may stand otherwise than the cells below it, and span several columns if these are several.
+    A header may be aligned differently from the cells below it, and may span several columns.
     """
     if not column:
         return False
@@ -211,28 +211,28 @@ def _stray(column: Column) -> float:
 
 
 def _has_taller_cells(rows: list[Row]) -> bool:
-    """Return whether the cells of several rows have several lines each of which stands below the one before."""
+    """Return whether several rows have a cell of several lines."""
     return sum(len(row) > 1 and any(len(cell) > 1 for cell in row) for row in rows) >= _MIN_TALLER
 
 
 def _are_long(columns: list[Column], bounds: tuple[int, int]) -> bool:
-    """Return whether cells hold as much text as columns of prose do."""
+    """Return whether cells contain as much text as columns of prose."""
     letters = [_letters(cell) for column in columns for cell in column]
     mean, most = bounds
     return sum(letters) > mean * len(letters) or max(letters) > most
 
 
 def _begin_with_text(columns: list[Column]) -> bool:
-    """Return whether the first column holds text, as columns of text below a rule do, and no names of rows.
+    """Return whether the first column is text, as in columns of text below a rule, and not names of rows.
 
-    Columns of figures or names beside it are none of text.
+    With enough columns of figures or names next to it, it is not.
     """
     first, *others = (median(map(_letters, column)) for column in columns)
     return first > _SHORT[0] and sum(letters <= _NAME for letters in others) < _LEAST_NAMES
 
 
 def _are_marked(columns: list[Column], long: bool) -> bool:
-    """Return whether the first of two columns holds signs of items, or names of clauses or speakers beside text."""
+    """Return whether the first of two columns has list marks, or names of clauses or speakers next to text."""
     if len(columns) > 2:
         return False
     texts = [" ".join(line.text for line in cell) for cell in columns[0]]
@@ -253,13 +253,13 @@ def _letters(cell: Cell) -> int:
 
 
 def place_of(cell: Cell, spans: list[Span]) -> int:
-    """Return the column that a cell stands in, the first of several, -1 for none."""
+    """Return the column that a cell is in, the first of several, -1 for none."""
     over = places_over(cell, spans)
     return over[0] if over else -1
 
 
 def places_over(cell: Cell, spans: list[Span]) -> list[int]:
-    """Return the columns that a cell stands in."""
+    """Return the columns that a cell is in."""
     return spans_over(span_of(cell), spans)
 
 
@@ -269,10 +269,10 @@ def lines_of(rows: list[Row]) -> list[TextLine]:
 
 
 def append_table(table: PageTable, more: PageTable, between: Sequence[TextLine] = ()) -> bool:
-    """Append a table to the one before it; return whether it goes on it, at the top of the next page or below a gap.
+    """Append a table to the previous one if it continues it, on the next page or below a gap; return whether it does.
 
-    It does if its columns are the same, and below a gap if it names none itself. Its header stands once. Lines
-    `between` the two, of a page, are a row, if each stands in one column.
+    It does if its columns are the same; below a gap it must have no header of its own. A repeated header is dropped.
+    Lines `between` two tables of a page become a row if each is in one column.
     """
     places = [spans_over((line.left, line.right), table.columns) for line in between]
     if not _goes_on(table, more, bool(between)) or any(len(place) != 1 for place in places):
@@ -303,14 +303,14 @@ def _append_rows(table: PageTable, more: PageTable) -> None:
 
 
 def _are_alike(one: list[Span], other: list[Span]) -> bool:
-    """Return whether columns are the same: each overlaps its counterpart, and others only as far as they may stray."""
+    """Return whether columns are the same: each overlaps only its counterpart, apart from stray edges."""
     if not one or len(one) != len(other):
         return False
     return all(spans_over(_inner(span), other) == [place] for place, span in enumerate(one))
 
 
 def _inner(span: Span) -> Span:
-    """Return a column without its edges, as far as these may stray."""
+    """Return a column without its edges, which may stray."""
     left, right = span
     edge = min(STRAY, (right - left) / 4)
     return left + edge, right - edge

@@ -1,7 +1,7 @@
-"""PDF growth: the header, the rows and the names of rows that stand outside of what is known of a table.
+"""PDF growth: add the header, rows and row names around the known part of a table.
 
-Programs rule the body of a table and leave out the band of its header, the names of its rows, or its sum, and print the
-head of its first rows between these and the header: a table grows to what is aligned with its columns.
+Programs draw rules for a table's body but not for its header, the names of its rows or its sum. They also print a head
+between the header and the first rows. So a table grows to include text that is aligned with its columns.
 """
 
 from bisect import bisect_right
@@ -21,19 +21,19 @@ from docmill.tasks.parse.pdf.text.text_layer import TextLayer
 _TWO = 2  # columns
 _BRACKETS = {("(", ")"), ("[", "]")}
 _MOST_HEADER_LINES = 3  # of a header, which bounds the work
-_MOST_ROWS = 6  # that a table grows by at either end
+_MOST_ROWS = 6  # by which a table grows at each end
 
 
 @dataclass(slots=True)
 class _OuterRow:
-    """A row outside of a table: its lines, their texts by column, and the last column of those over several."""
+    """A row outside a table: its lines, their texts by column, and the last column of each text over several."""
 
     lines: list[TextLine]
     cells: dict[int, list[str]]
     over: dict[int, int] = field(default_factory=dict)
 
     def is_over_several(self) -> bool:
-        """Return whether each line stands over several columns, none of them the first."""
+        """Return whether each line spans several columns, none of them the first."""
         return all(0 < first < last for first, last in self.over.items())
 
     @property
@@ -42,11 +42,11 @@ class _OuterRow:
 
 
 Parts = Callable[[TextLine], list[tuple[int, str]] | None]
-"""What parts a line between columns: the column of each text; None where the line runs over several."""
+"""Splits a line by column: returns the column and text of each part; None if the line runs across several columns."""
 
 
 def parts_by_letters(line: TextLine, sides: list[float], layer: TextLayer) -> list[tuple[int, str]] | None:
-    """Return the parts of a line by column, None unless its words leave a wide gap at each side that it stands over."""
+    """Return the parts of a line by column; None unless it has a wide gap at each column side that it crosses."""
     found = layer.placed_in(line, lambda x: min(max(bisect_right(sides, x) - 1, 0), len(sides) - 2))
     near = LAYOUT.apart * line.size
     wide = [(start - near, end + near) for start, end in layer.gaps(line) if end - start > near]
@@ -56,7 +56,7 @@ def parts_by_letters(line: TextLine, sides: list[float], layer: TextLayer) -> li
 
 @dataclass(slots=True)
 class Growth:
-    """A table that grows: the places of its columns' sides, its rows, the lines around it, and those that it took."""
+    """A growing table: the positions of its columns' sides, its rows, and the lines around it that it may take."""
 
     sides: list[float]
     rows: CellRows
@@ -65,23 +65,23 @@ class Growth:
     size: float
     columns: list[tuple[float, float]] = field(default_factory=list)
     rules: LevelRules = field(default_factory=LevelRules)
-    known: int = 0  # rows of its header, if it is known to have several
-    groups: int = 0  # rows of names that it took, each over several columns
+    known: int = 0  # number of its header rows, if known
+    groups: int = 0  # number of rows taken whose names each span several columns
 
     @property
     def header(self) -> int:
-        """Return how many rows are its header."""
+        """Return the number of header rows."""
         return self.groups + max(self.known, header_rows(self.rows.cells[self.groups :]))
 
     def grow(self, names: bool = True) -> list[TextLine]:
-        """Let the table take what stands outside of it and belongs to it; return the lines that it took."""
+        """Take the lines outside the table that belong to it, and return them."""
         taken = self._take_names() if names else []
         return [*taken, *self.take_header(), *self._take_below()]
 
     def take_header(self, whole: bool = False) -> Iterator[TextLine]:
-        """Let the table take the rows above it, and the names of several columns above these; yield their lines.
+        """Take the rows above the table, and names over several columns above these; yield their lines.
 
-        To a table that is `whole` and has a header, no more rows are added.
+        A `whole` table that has a header gets no further rows, only names.
         """
         for _ in range(_MOST_ROWS):
             lines = self._take_above(whole)
@@ -109,7 +109,7 @@ class Growth:
         return [line for row in rows for line in row.lines]
 
     def _take_below(self) -> Iterator[TextLine]:
-        """Let the table take the rows below it; yield their lines."""
+        """Take the rows below the table; yield their lines."""
         for _ in range(_MOST_ROWS):
             row = self._row(*self._next(upwards=False), upwards=False)
             if row is None:
@@ -118,12 +118,12 @@ class Growth:
             yield from row.lines
 
     def _next(self, upwards: bool) -> tuple[list[TextLine], float]:
-        """Return the lines of the row next to the table, and the edge of the table there."""
+        """Return the lines of the row next to the table, and the table's edge on that side."""
         edge = self.rows.extents[0][0] if upwards else self.rows.extents[-1][1]
         return _next_level(self.around, edge, upwards), edge
 
     def _headed(self, level: list[TextLine], edge: float) -> list[_OuterRow]:
-        """Return the head of the first rows of a table without a header, and the header above it, if this is one."""
+        """Return the head above the first rows of a table without a header, and the header above that; [] if none."""
         if not self._is_head(level, edge):
             return []
         head = _OuterRow(level, {0: [level[0].text]})
@@ -132,14 +132,14 @@ class Growth:
         return [] if header is None or self._is_of_figures(header) else [head, header]
 
     def _is_head(self, level: list[TextLine], edge: float) -> bool:
-        """Return whether a level is one line in the first column, near the rows of a table without a header."""
+        """Return whether a level is a single line in the first column, close to a table without a header."""
         if len(level) != 1 or not self._is_alike(level) or header_rows(self.rows.cells):
             return False
         near = edge - level[0].box[3] <= LAYOUT.reach * level[0].height
         return near and [column for column, _ in self.parts(level[0]) or ()] == [0]
 
     def _begin(self, level: list[TextLine]) -> list[TextLine]:
-        """Put lines into the names of columns that they begin; return them."""
+        """Put lines at the beginning of the column names below them; return the lines."""
         names = self.rows.cells[0]
         for line in level:
             column = self._over(line)[0]
@@ -149,7 +149,7 @@ class Growth:
         return level
 
     def _leave(self, lines: list[TextLine]) -> None:
-        """Take lines out of those around the table; columns reach as far as those that stand in one each."""
+        """Remove lines from those around the table, and widen columns to the lines that are in just one column."""
         self.around = [line for line in self.around if line not in lines]
         for line in lines if self.columns else ():
             column, *more = self._over(line) or [0, 0]
@@ -161,7 +161,7 @@ class Growth:
         return spans_over(line.box[::2], self.spans)
 
     def _begins_names(self, level: list[TextLine], edge: float) -> bool:
-        """Return whether each line of a level is as close above a name of one column as lines of one text are."""
+        """Return whether each line of a level is above the name of one column, as close as lines of one text."""
         if not level or self._is_ruled_off(level[0], edge) or not self._is_alike(level):
             return False
         over = [self._over(line) for line in level]
@@ -169,11 +169,11 @@ class Growth:
         return close and over != [[0]] and all(map(self._is_name, over))
 
     def _is_name(self, columns: list[int]) -> bool:
-        """Return whether columns are one that has a name."""
+        """Return whether these are a single column that has a name."""
         return len(columns) == 1 and bool(self.rows.cells[0][columns[0]])
 
     def _put(self, row: _OuterRow, at: int) -> None:
-        """Insert a row before another."""
+        """Insert a row at an index."""
         width = len(self.sides) - 1
         self.rows.cells.insert(at, [joined(row.cells.get(column, ()), Vocabulary()) for column in range(width)])
         self.rows.extents.insert(at, row.extent)
@@ -183,7 +183,7 @@ class Growth:
         self._leave(row.lines)
 
     def _take_names(self) -> list[TextLine]:
-        """Take the names of rows that stand left of a table, one beside nearly each row; return them."""
+        """Take the row names left of the table if nearly each row has one; return their lines."""
         beside = [line for line in self.around if self._is_left(line)]
         names = {at: _beside(beside, extent) for at, extent in enumerate(self.rows.extents)}
         held = [*chain.from_iterable(names.values())]
@@ -194,7 +194,7 @@ class Growth:
         return held
 
     def _is_left(self, line: TextLine) -> bool:
-        """Return whether a line stands left of the table, between its first row and the last."""
+        """Return whether a line is left of the table, between its first and last rows."""
         level = self.rows.extents[0][0] < (line.box[1] + line.box[3]) / 2 < self.rows.extents[-1][1]
         return level and line.box[2] < self.sides[0] + LAYOUT.stray
 
@@ -205,18 +205,18 @@ class Growth:
         self.around = [line for line in self.around if line not in held]
 
     def _may_head(self) -> bool:
-        """Return whether a row above may be a header: with two columns, which text has too, there must be none yet."""
+        """Return whether a row above may be a header; a table of two columns, as text forms too, must have none yet."""
         return len(self.sides) > _TWO + 1 or not header_rows(self.rows.cells)
 
     def _is_of_figures(self, row: _OuterRow) -> bool:
-        """Return whether a row has a figure where the table has them."""
+        """Return whether a row has a figure in a column of figures."""
         return any(
             any(map(is_value, texts)) and sum(is_value(cells[column]) for cells in self.rows.cells if cells[column]) > 1
             for column, texts in row.cells.items()
         )
 
     def _row(self, level: list[TextLine], edge: float, upwards: bool) -> _OuterRow | None:
-        """Return a level of lines as a row, None if it stands too far away or does not fit the columns."""
+        """Return a level of lines as a row; None if it is too far away or does not fit the columns."""
         if not level or not self._is_alike(level) or not self._is_within(level):
             return None
         cells: dict[int, list[str]] = {}
@@ -233,7 +233,7 @@ class Growth:
         return row if (self._may_head() if upwards else self._is_of_figures(row)) else None
 
     def _is_near(self, row: _OuterRow, apart: float) -> bool:
-        """Return whether a row fills enough columns, and most of them if it stands further away."""
+        """Return whether a row is near and fills enough columns; it must fill most of them if it is further away."""
         filled = len(row.cells) / (len(self.sides) - 1)
         reach = LAYOUT.reach * row.lines[0].height
         return (
@@ -241,7 +241,7 @@ class Growth:
         )
 
     def _names_of_columns(self, level: list[TextLine], edge: float) -> list[_OuterRow]:
-        """Return the row of names that stand each over several columns, closely above the header, if it is one."""
+        """Return the level as a row if it is closely above the header and each line names several columns; else []."""
         if not level or not self._is_alike(level) or not self._is_within(level) or _is_remark(level[0].text):
             return []
         row = self._over_columns(sorted(level, key=lambda line: line.box[0]))
@@ -250,7 +250,7 @@ class Growth:
         return [row] if is_close and is_over and not self._is_below_group(row) else []
 
     def _is_below_group(self, row: _OuterRow) -> bool:
-        """Return whether a rule directly above names parts those of some columns from the name over these."""
+        """Return whether a rule directly above the row spans its first name, not the table; a group name is above."""
         top, bottom = row.extent
         first, last = next(iter(row.over.items()))
         above = partial(self.rules.between, 2 * top - bottom, top + 1)
@@ -258,7 +258,7 @@ class Growth:
         return above(*group) and not above(*whole)
 
     def _over_columns(self, level: list[TextLine]) -> _OuterRow:
-        """Return lines from the left as a row, each in the columns that it stands over."""
+        """Return lines, sorted from the left, as a row, each in the columns that it spans."""
         row, last = _OuterRow(level, {}), 0
         for line, right in zip(level, [*(line.box[0] for line in level[1:]), float("inf")], strict=True):
             first, last = self._centred(line, last + 1, right)
@@ -266,13 +266,13 @@ class Growth:
         return row
 
     def _is_ruled_off(self, line: TextLine, edge: float) -> bool:
-        """Return whether a rule as wide as the table parts it from a line above."""
+        """Return whether a rule as wide as the table separates it from a line above."""
         return self.rules.between((line.box[1] + line.box[3]) / 2, edge + 1, self.spans[0][0], self.spans[-1][1])
 
     def _centred(self, line: TextLine, start: int, end: float) -> tuple[int, int]:
-        """Return the first and the last of the most columns in whose middle a line stands; (0, 0) if in none.
+        """Return the first and last column of the widest range that a line is centred on; (0, 0) if there is none.
 
-        Column `start` is the first that is free, and all end before `end`, where the next such line begins.
+        The range begins at column `start` or later and ends before `end`, where the next such line begins.
         """
         count = len(self.sides) - 1
         found = [
@@ -287,16 +287,16 @@ class Growth:
         return max(found, key=lambda ends: ends[1] - ends[0], default=(0, 0))
 
     def _off(self, line: TextLine, first: int, last: int) -> float:
-        """Return how far a line is off the middle of columns."""
+        """Return how far a line is off the middle of a range of columns."""
         return abs(self.spans[first][0] + self.spans[last][1] - line.box[0] - line.box[2]) / 2
 
     @property
     def spans(self) -> list[tuple[float, float]]:
-        """Return where the columns begin and end: what the table gives, else the places of its rules."""
+        """Return the edges of the columns: as given with the table, else the positions of its rules."""
         return self.columns or [*pairwise(self.sides)]
 
     def _is_within(self, level: list[TextLine]) -> bool:
-        """Return whether the middles of all lines stand within the sides of a table; a header may reach over them."""
+        """Return whether the middles of all lines are within the table's sides; a header may extend beyond them."""
         left, right = self.sides[0] - LAYOUT.stray, self.sides[-1] + LAYOUT.stray
         return all(left < (line.box[0] + line.box[2]) / 2 < right for line in level)
 
@@ -305,17 +305,17 @@ class Growth:
 
 
 def _is_remark(text: str) -> bool:
-    """Return whether a line in brackets says something of the whole table, as its unit."""
+    """Return whether a line is in brackets, as a remark on the whole table, such as its unit."""
     return (text[0], text[-1]) in _BRACKETS
 
 
 def _beside(lines: list[TextLine], extent: Extent) -> list[TextLine]:
-    """Return the lines in the middle of a row."""
+    """Return the lines at the vertical middle of a row."""
     return [line for line in lines if abs(line.box[1] + line.box[3] - sum(extent)) < 2 * LAYOUT.off_row * line.height]
 
 
 def _next_level(lines: list[TextLine], edge: float, upwards: bool) -> list[TextLine]:
-    """Return the lines of the row next to the edge of a table: those level with the next one, and with one another."""
+    """Return the lines of the row next to a table's edge: the nearest line and those level with it or each other."""
     outside = [
         line for line in lines if (line.box[3] < edge + LAYOUT.stray if upwards else line.box[1] > edge - LAYOUT.stray)
     ]
@@ -328,21 +328,21 @@ def _next_level(lines: list[TextLine], edge: float, upwards: bool) -> list[TextL
 
 
 def _level_with(row: list[TextLine], lines: list[TextLine]) -> list[TextLine]:
-    """Return the lines that share some of their height with a row."""
+    """Return the lines that overlap a row vertically."""
     top, bottom = min(line.box[1] for line in row), max(line.box[3] for line in row)
     return [line for line in lines if _shared(line, top, bottom) > LAYOUT.shared * line.height]
 
 
 def _shared(line: TextLine, top: float, bottom: float) -> float:
-    """Return how much of its height a line shares with a row."""
+    """Return the vertical overlap of a line with a row, in points."""
     _, upper, _, lower = line.box
     return (lower if lower < bottom else bottom) - (upper if upper > top else top)
 
 
 def _parts_by_sides(line: TextLine, columns: list[tuple[float, float]]) -> list[tuple[int, str]] | None:
-    """Return the texts of a line by column; None if it runs over several.
+    """Return the texts of a line by column; None if it runs across several columns.
 
-    What is beside all columns, as the name of figures in the middle of their cell, is in the nearest.
+    Text between columns, such as the name of figures in the middle of their cell, is in the nearest column.
     """
     parts, sides = parts_by_columns(line, columns), sides_of(columns)
     at = (line.left + line.right) / 2
@@ -353,7 +353,7 @@ def _parts_by_sides(line: TextLine, columns: list[tuple[float, float]]) -> list[
 
 
 def parts_by_columns(line: TextLine, columns: list[tuple[float, float]]) -> list[tuple[int, str]] | None:
-    """Return the texts of a line by column: one for each of as many figures; None if it fits no column."""
+    """Return the texts of a line by column; one figure each if it has as many as columns; None if it fits no column."""
     over, words = spans_over(line.box[::2], columns), line.text.split()
     if len(over) > 1 and len(words) == len(over) and all(map(is_value, words)):
         return [*zip(over, words, strict=True)]
@@ -361,13 +361,13 @@ def parts_by_columns(line: TextLine, columns: list[tuple[float, float]]) -> list
 
 
 def sides_of(columns: list[tuple[float, float]]) -> list[float]:
-    """Return the places between columns, and their outer sides."""
+    """Return the positions between columns, and their outer sides."""
     inner = [(one[1] + other[0]) / 2 for one, other in pairwise(columns)]
     return [columns[0][0], *inner, columns[-1][1]]
 
 
 def with_headers(items: list[Item], rules: LevelRules) -> list[Item]:
-    """Return items, each table of known columns with its header above it; `rules` are the page's horizontal ones."""
+    """Return items with the header added to each table with known columns; `rules` are the page's horizontal ones."""
     for table in [item for item in items if isinstance(item, PageTable) and item.columns]:
         lines = [item for item in items if isinstance(item, TextLine)]
         more, taken = grown(table, lines, rules, lines[0].size if lines else 0.0, whole=True)
@@ -378,9 +378,9 @@ def with_headers(items: list[Item], rules: LevelRules) -> list[Item]:
 def grown(
     table: PageTable, lines: list[TextLine], rules: LevelRules, size: float, whole: bool
 ) -> tuple[PageTable, list[TextLine]]:
-    """Return a table grown to the lines around it, and those that it took: of a `whole` one, its header alone.
+    """Return a table grown by the lines around it, and the lines that it took. A `whole` table takes only its header.
 
-    `size` is that of its letters.
+    `size` is its font size.
     """
     columns, extents = [*table.columns], [(table.box[1], table.box[3])] * len(table.cells)
     rows = CellRows([[*row] for row in table.cells], [*table.spans], extents)

@@ -18,31 +18,31 @@ from docmill.tasks.parse.pdf.text.pdfium_calls import around
 from docmill.tasks.parse.pdf.text.right_to_left import is_right_to_left
 from docmill.tasks.parse.pdf.text.ruling_lines import LevelRules
 
-_GRID = 3  # points: text that begins closer than this begins on one place
-_CANDIDATES = 8  # places that are tried, those where most lines begin: each costs a pass over all runs
-_OUTDENT = 15  # of _GRID, 45 points: how far left of its text the heading of a side box may begin
+_GRID = 3  # points: lines that begin closer than this count as aligned
+_CANDIDATES = 8  # positions to try, those where most lines begin: each needs a pass over all runs
+_OUTDENT = 15  # steps of _GRID, so 45 points: how far left of its text the heading of a side box may begin
 _MIN_GUTTER = 5.0  # points: narrower ones are spaces between words
-_SLACK = 3.0  # points by which text may reach into a gutter, as hanging punctuation does
-_MIN_SHARED = 1.5  # font sizes that both sides must share down the page: one line beside another is no column
-_LEAST_STEP = 5.0  # points, where the font is smaller
+_SLACK = 3.0  # points by which text, such as hanging punctuation, may reach into a gutter
+_MIN_SHARED = 1.5  # font sizes of height that both sides must share: one line next to another is not a column
+_LEAST_STEP = 5.0  # points to use instead of a smaller font size
 
 # Columns of text.
 _SWITCHES = 0.5
-"""Changes from side to side for each line of the shorter one.
+"""Changes of side per line of the shorter side.
 
-Text written row by row has about two; text written column by column has one in all, or a few where pictures stand.
+Text written row by row has about two. Text written column by column has one in all, or a few around pictures.
 """
-_FULL = 0.6  # of the width of a column, which lines of text fill; cells of a table are shorter
-_MOST = 0.6  # share of the letters of a column that stand in such lines
-_MIN_LETTERS = 12  # which half of its lines have; figures and names of cells have fewer
-_MIN_LINES = 4  # from which on a side may be told by how its lines fill it
+_FULL = 0.6  # of a column's width, which lines of text fill; cells of a table are shorter
+_MOST = 0.6  # share of a column's letters in such lines
+_MIN_LETTERS = 12  # median letters of a column's lines; figures and names in cells have fewer
+_MIN_LINES = 4  # with fewer, how lines fill a side does not show whether it is a column
 
 _SIDES = _LEFT, _RIGHT, OVER = range(3)  # of a gutter
 
 
 @dataclass(slots=True)
 class ColumnRun:
-    """Items of one column below one another; `place` numbers runs in the order of the content."""
+    """Consecutive items of one column; `place` numbers runs in content order."""
 
     items: list[Item]
     place: int
@@ -53,7 +53,7 @@ class ColumnRun:
     step: float
 
     def add(self, item: Item) -> None:
-        """Put one more item, which is lower, at the end."""
+        """Append a lower item."""
         self.items.append(item)
         left, _, right, bottom = item.box
         if left < self.left:
@@ -65,7 +65,7 @@ class ColumnRun:
 
 
 def best_gutter(held: list[ColumnRun]) -> float | None:
-    """Return the right edge of the best gutter between runs in columns of text, or None."""
+    """Return the right edge of the best gutter between columns of text, or None."""
     best, found = 0.0, None
     for start in _starts(held):
         gutter = min([run.left for run in held if abs(round(run.left / _GRID) - start) <= 1])
@@ -76,7 +76,7 @@ def best_gutter(held: list[ColumnRun]) -> float | None:
 
 
 def _starts(held: list[ColumnRun]) -> list[int]:
-    """Return the places, in steps of _GRID from the left, where most lines begin and so a column may."""
+    """Return the positions, in steps of _GRID, where most lines begin and a column may begin."""
     weights: Counter[int] = Counter()
     for run in held:
         weights[round(run.left / _GRID)] += len(run.items)
@@ -86,13 +86,13 @@ def _starts(held: list[ColumnRun]) -> list[int]:
 
 
 def _outdented(chosen: set[int], weights: Counter[int], first: int) -> set[int]:
-    """Return for each place the first one near its left: a heading may begin left of what stands below it."""
+    """Return the leftmost start near each chosen one: a heading may begin left of the text below it."""
     found = (min(other for other in weights if start - _OUTDENT <= other) for start in chosen)
     return {max(first + 1, start) for start in found} & {*weights}
 
 
 class _Sides(NamedTuple):
-    """The runs left and right of a gutter and across it; `written` has the side of each in content order."""
+    """The runs left of a gutter, right of it and across it; `written` is the side of each run in content order."""
 
     left: list[ColumnRun]
     right: list[ColumnRun]
@@ -107,7 +107,7 @@ def _sides(held: list[ColumnRun], gutter: float) -> _Sides:
 
 
 def _score(held: list[ColumnRun], gutter: float) -> float:
-    """Return the score of a gutter: the height of text on both sides in points, less that across it; 0 for none."""
+    """Return the score of a gutter: the lesser height of text beside it, minus the height across it; 0 if invalid."""
     sides = _sides(held, gutter)
     if not _are_apart(sides, gutter):
         return 0.0
@@ -120,9 +120,9 @@ def _score(held: list[ColumnRun], gutter: float) -> float:
 
 
 def _are_apart(sides: _Sides, gutter: float) -> bool:
-    """Return whether there are runs on both sides of a gutter, and it is free of others.
+    """Return whether a gutter has runs on both sides and none ends within it.
 
-    A title above both or a page number below them may end in it.
+    A title above both sides or a page number below them may end in it.
     """
     if not sides.left or not sides.right:
         return False
@@ -146,13 +146,13 @@ def side_of(run: ColumnRun, gutter: float) -> int:
 
 
 def _height(some: list[ColumnRun], top: float, bottom: float) -> float:
-    """Return the total height of runs within a vertical range."""
+    """Return the total height of runs, clipped to a vertical range."""
     inside = [run for run in some if run.bottom > top and run.top < bottom]
     return sum([min(run.bottom, bottom) - max(run.top, top) for run in inside])
 
 
 def _are_columns(sides: _Sides) -> bool:
-    """Return whether the text on two sides is two columns: written column by column, or filling both."""
+    """Return whether the two sides are columns: written column by column, or each filled with lines of text."""
     fewer = min(_count(sides.left), _count(sides.right))
     if fewer < 2:
         return False
@@ -162,7 +162,7 @@ def _are_columns(sides: _Sides) -> bool:
 
 
 def _switches(written: list[int]) -> int:
-    """Return how often the content order changes sides."""
+    """Return how often the content switches sides."""
     return sum(starmap(ne, pairwise([side for side in written if side != OVER])))
 
 
@@ -176,7 +176,7 @@ def _lines(some: list[ColumnRun]) -> list[TextLine]:
 
 
 def _fill(some: list[ColumnRun]) -> bool:
-    """Return whether most letters stand in lines as wide and as long as lines of text are; a table may stand there."""
+    """Return whether most letters are in lines as wide and long as lines of text; tables are ignored."""
     lines = _lines(some)
     if len(lines) < _MIN_LINES:
         return False
@@ -191,50 +191,50 @@ def _length(line: TextLine) -> int:
 
 _NUMBER = re.compile(r"\d[\d.,]*")
 _MAX_DEPTH = 10
-"""Gutters within the columns of others. It bounds the work for a page that is made to have many."""
+"""Nested gutters. It bounds the work for a page built to have many."""
 
-# Pieces of a line, in its font size.
-_CUT, _ROW = 1.0, 1000.0  # how far apart: of a line that pdfium cut, and of any row
-_NO_SPACE = 0.15  # closer pieces are one word; a thin space is a fifth of the size
-_MARK = 3  # characters of a bullet or number before an item, whose letters may be larger than the item's
+# Pieces of a line, in font sizes.
+_CUT, _ROW = 1.0, 1000.0  # maximum distance between pieces of a line that pdfium cut, and of any row
+_NO_SPACE = 0.15  # closer pieces are one word; a thin space is a fifth of the font size
+_MARK = 3  # characters of a bullet or number before an item, which may be larger than the item's text
 _SMALLER, _HIGHER = (
     0.92,
     0.1,
-)  # scripts are this much smaller than what they follow, and raised ones end this much higher
+)  # scripts are this much smaller than the text before them, and superscripts end this much higher
 _LOWER, _LEVEL_FOOT = (
     0.2,
     0.03,
-)  # lowered ones begin this much lower; on one baseline smaller letters end higher than that
-_LONGEST_SCRIPT, _LONGEST_LETTERS = 12, 3  # signs; letters alone, when raised: a longer word stands for itself
-_RAISED_GAP = 0.3  # which what is raised or lowered may be away from its line: it touches, but for a thin space
+)  # subscripts begin this much lower; smaller letters on the baseline end higher than this limit
+_LONGEST_SCRIPT, _LONGEST_LETTERS = 12, 3  # signs; raised letters alone: a longer word is not a script
+_RAISED_GAP = 0.3  # between a script and its line: they touch, except for a thin space
 
-# Pieces of a line, in the height of the lower piece.
-_ALIKE, _HALF = 0.9, 0.45  # of the size: pieces of a size; how much lower the middle of another column's cell is
-_LEVEL = 0.5  # what two pieces on one baseline share at least
-_TOUCHING = 0.25  # what any two pieces of a line share: superscripts, too, reach into the line
+# Pieces of a line, as shares of the lesser height unless stated otherwise.
+_ALIKE, _HALF = 0.9, 0.45  # of the font size: for equal sizes; how much lower a cell of another column is
+_LEVEL = 0.5  # minimum overlap of two pieces on one baseline
+_TOUCHING = 0.25  # minimum overlap of any two pieces of a line: even superscripts reach into it
 _LEAST_HEIGHT = 0.1  # points, for text that a page gives no height
 
-# Runs. Lines that do not go into one can still end up in one flow; a run over two columns cannot be parted.
-_NEXT_TOP = 2.2  # font sizes from the top of one line to that of the next: up to double spacing
+# Runs. Lines of separate runs can still end up in one flow; a run over two columns cannot be split.
+_NEXT_TOP = 2.2  # font sizes from the top of a line to the top of the next: up to double spacing
 _NEXT_GAP = 0.8  # font sizes between them
-_SAME_SIZE = 0.2  # of the font size, by which neighbouring lines may differ
+_SAME_SIZE = 0.2  # of the font size, by which that of neighbouring lines may differ
 _PLAIN_STEP = 10.0  # points: a usual font size, for tables, which have none
-_OVERLAP = 0.2  # of the lower line's height, which lines of one column may share: boxes reach over ascenders
-_STACKED = 0.4  # of the font size, which runs below one another may share
-_IN_ROW = 0.5  # of the font size, or of the run where that is lower: runs that share more stand side by side
+_OVERLAP = 0.2  # of the lesser height, by which lines of one column may overlap: boxes extend beyond ascenders
+_STACKED = 0.4  # of the font size, by which stacked runs may overlap
+_IN_ROW = 0.5  # of the font size, or of a lower run's height: runs that overlap more are side by side
 
 
 def columns(items: list[Item], level: LevelRules, code: bool) -> list[list[Item]]:
-    """Return the items of a page in flows: each is a column, or the text above, below or between columns.
+    """Return the items of a page as flows: each is a column, or the text above, below or between columns.
 
-    `level` are the page's horizontal rules; letters of one width are `code`, or those of a typewriter.
+    `level` are the page's horizontal rules; `code` says whether monospaced text is code.
     """
     if _is_column(items):
         return [items]
     joined = join_cut(items)
     whole = with_level_tables(joined, with_tables(joined, level, code), level, code)
     flows = _flows(runs(whole), 0)
-    alone = len(flows) > 1  # in a column of text, a table has no other text beside it
+    alone = len(flows) > 1  # in a column of text, a table has no other text next to it
     return [
         join_rows(with_tables(_items(flow), level, code) if alone and _fill(flow) else _items(flow)) for flow in flows
     ]
@@ -245,7 +245,7 @@ def _items(flow: list[ColumnRun]) -> list[Item]:
 
 
 def _is_column(items: list[Item]) -> bool:
-    """Return whether each item is clearly below the one before: one column, as on most pages."""
+    """Return whether each item is clearly below the previous one: a single column, as on most pages."""
     low, least = float("-inf"), 0.0
     for item in items:
         box = item.box
@@ -257,12 +257,12 @@ def _is_column(items: list[Item]) -> bool:
 
 
 def join_cut(items: list[Item]) -> list[Item]:
-    """Join successive pieces of one line that pdfium cut, at a superscript for example."""
+    """Join successive pieces of one line that pdfium cut, for example at a superscript."""
     return _joined(items, _CUT)
 
 
 def join_scripts(lines: list[TextLine]) -> list[TextLine]:
-    """Join scripts that pdfium cut off with the lines that they touch, so that they stand in the same cell."""
+    """Join scripts that pdfium cut off to the lines that they touch, so that they end up in the same cell."""
     found = lines[:1]
     for line in lines[1:]:
         before = found[-1]
@@ -279,7 +279,7 @@ def _touches(one: TextLine, other: TextLine) -> bool:
 
 
 def join_rows(items: list[Item]) -> list[Item]:
-    """Join successive pieces on one baseline of one column, however far apart."""
+    """Join successive pieces on one baseline of a column, however far apart."""
     return _joined(items, _ROW)
 
 
@@ -301,7 +301,7 @@ def _joined(items: list[Item], reach: float) -> list[Item]:
 
 
 def _beside(one: TextLine, other: TextLine, reach: float) -> bool:
-    """Return whether a line that begins where another ends continues it, at most `reach` font sizes away."""
+    """Return whether a piece continues the line to its left, at most `reach` font sizes away."""
     if other.box[2] < one.box[2] or one.text.endswith(HYPHEN):
         return False
     if reach < _ROW and (one.ruled or _is_half_lower(one, other)):
@@ -310,20 +310,20 @@ def _beside(one: TextLine, other: TextLine, reach: float) -> bool:
     smaller = max(min(one.height, other.height), _LEAST_HEIGHT)
     if overlap <= _TOUCHING * smaller or one.furniture != other.furniture:
         return False
-    # What stands much higher or lower, a superscript, must touch.
+    # A piece much higher or lower, such as a superscript, must touch the line.
     far = reach * max(one.size, other.size) if overlap > _LEVEL * smaller else _RAISED_GAP * one.size
     return other.box[0] - one.box[2] < far
 
 
 def _is_half_lower(one: TextLine, other: TextLine) -> bool:
-    """Return whether one of two pieces in letters of a size is half a line lower, as a cell of another column is."""
+    """Return whether one of two pieces of about one font size is half a line lower, as a cell of another column is."""
     if not _ALIKE * one.size < other.size < one.size / _ALIKE:
         return False
     return abs(one.box[1] + one.box[3] - other.box[1] - other.box[3]) > 2 * _HALF * one.size
 
 
 def _append(one: TextLine, other: TextLine) -> None:
-    """Put a piece that stands at the right of a line at its end, or at its beginning if it is read from the right."""
+    """Append a piece at the right of a line to it, or prepend it if the line is read from the right."""
     glue = "" if other.box[0] - one.box[2] < _NO_SPACE * other.size else " "
     mark = "" if glue else _mark(other, one)
     is_mark = len(one.text) <= _MARK < len(other.text)
@@ -339,7 +339,7 @@ def _append(one: TextLine, other: TextLine) -> None:
 
 
 def _from_the_right(one: TextLine, other: TextLine, glue: str) -> str:
-    """Return the text of a piece and of the one at its right, which is read first."""
+    """Return the joined text of a piece and the piece at its right, which is read first."""
     if not glue and one.text.isdigit() and _stands_higher(one, other):
         return f"{other.text}{RAISED}{one.text}{LEVEL}"
     if other.text.isdigit() and _stands_higher(other, one):
@@ -350,7 +350,7 @@ def _from_the_right(one: TextLine, other: TextLine, glue: str) -> str:
 
 
 def _mark(piece: TextLine, line: TextLine) -> str:
-    """Return whether a piece that touches a line is raised or lowered; "" if it is neither."""
+    """Return the mark of a piece that touches a line, RAISED or LOWERED; "" if it is neither."""
     if len(piece.text) > _LONGEST_SCRIPT or " " in piece.text or piece.size > _SMALLER * line.size:
         return ""
     if _stands_higher(piece, line):
@@ -364,7 +364,7 @@ def _stands_higher(piece: TextLine, line: TextLine) -> bool:
 
 
 def runs(items: list[Item]) -> list[ColumnRun]:
-    """Return the runs of items, in the order of the content."""
+    """Return the runs of items, in content order."""
     found: list[ColumnRun] = []
     before: Item | None = None
     for item in items:
@@ -383,7 +383,7 @@ def runs(items: list[Item]) -> list[ColumnRun]:
 
 
 def _follows(above: TextLine, line: TextLine) -> bool:
-    """Return whether a line is closely below another, horizontally overlapping, in about its size."""
+    """Return whether a line is closely below another, overlaps it horizontally, and has about the same font size."""
     one, other = above.box, line.box
     if not 0 < other[1] - one[1] < _NEXT_TOP * max(line.size, above.size):
         return False
@@ -393,7 +393,7 @@ def _follows(above: TextLine, line: TextLine) -> bool:
 
 
 def _flows(held: list[ColumnRun], depth: int) -> list[list[ColumnRun]]:
-    """Return runs in flows, in reading order."""
+    """Return runs as flows, in reading order."""
     if not held:
         return []
     if _is_stacked(held):
@@ -408,7 +408,7 @@ def _flows(held: list[ColumnRun], depth: int) -> list[list[ColumnRun]]:
 
 
 def _is_stacked(held: list[ColumnRun]) -> bool:
-    """Return whether each run is below the one before."""
+    """Return whether each run is below the previous one."""
     before = held[0]
     for run in held[1:]:
         if run.top < before.bottom - _STACKED * min(run.step, before.step):
@@ -418,7 +418,7 @@ def _is_stacked(held: list[ColumnRun]) -> bool:
 
 
 def _around(held: list[ColumnRun], gutter: float, depth: int) -> Iterator[list[ColumnRun]]:
-    """Yield flows from the top: runs across a gutter, and between them those on its two sides."""
+    """Yield flows from the top: runs across a gutter, and between them the runs on its two sides."""
     over = [run for run in held if side_of(run, gutter) == OVER]
     sides = [run for run in held if side_of(run, gutter) != OVER]
     sides.sort(key=lambda run: run.top + run.bottom)
@@ -449,7 +449,7 @@ def _said(run: ColumnRun) -> str:
 
 
 def _by_rows(lower: list[ColumnRun]) -> list[ColumnRun]:
-    """Return runs from the top, with those side by side in the order of their row."""
+    """Return runs from the top; runs side by side are in the order of their row."""
     rows: list[list[ColumnRun]] = []
     bottom = float("-inf")
     for run in lower:
@@ -463,6 +463,6 @@ def _by_rows(lower: list[ColumnRun]) -> list[ColumnRun]:
 
 
 def _in_order(row: list[ColumnRun]) -> list[ColumnRun]:
-    """Return runs that are side by side, from the left if each is one line, else in content order."""
+    """Return runs that are side by side: from the left if each is one line, else in content order."""
     low = all(run.bottom - run.top < 2 * run.step for run in row)
     return sorted(row, key=attrgetter("left" if low else "place"))
