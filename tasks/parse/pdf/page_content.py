@@ -47,7 +47,7 @@ class PageContent:
     - `unknown_lines`: some lines in such fonts were left out.
     - `damaged`: it cannot be loaded.
     - `scanned`: it is a picture with hardly any text, and OCR has not read it.
-    - `pictured`: it has hardly any text but an image, and OCR has not read it.
+    - `pictured`: OCR might find text on it, usually in an image, but has not read it.
     - `sure`: how sure OCR is of its text, from 0 to 1.
     - `back`: maps the boxes of a page that OCR made upright and level to the page as displayed.
     """

@@ -92,7 +92,7 @@ def _no_text(sheets: list[PageContent], ocr: bool) -> Rejected:
 
 
 def _furniture(canvas: Canvas) -> dict[str, int]:
-    """Return how many headers, footers and page numbers were found, which are in no chunk."""
+    """Return the number of headers, footers and page numbers; they are in no chunk."""
     count = sum(element.kind == "furniture" for element in canvas.blocks)
     return {"furniture": count} if count else {}
 
@@ -108,7 +108,7 @@ _GAPS: dict[str, Callable[[PageContent], bool]] = {
 
 
 def _gaps(sheets: list[PageContent]) -> dict[str, list[int]]:
-    """Return the numbers of pages without text, by reason, and of those read by OCR."""
+    """Return the numbers of pages with missing text, by reason, and of pages read by OCR."""
     found = {name: [sheet.number for sheet in sheets if is_one(sheet)] for name, is_one in _GAPS.items()}
     return {name: numbers for name, numbers in found.items() if numbers}
 

@@ -73,7 +73,7 @@ def scanned(picture: Picture, number: int, options: ParseOptions) -> PageContent
 
 
 def certainty(sheets: list[PageContent]) -> dict[str, list[int]]:
-    """Return how sure OCR is of each page that it read, in percent and in their order; nothing if it read none."""
+    """Return how sure OCR is of each page that it read, in percent and in page order; nothing if it read none."""
     sure = [int(100 * sheet.sure) for sheet in sheets if sheet.sure is not None]
     return {"ocr_confidence": sure} if sure else {}
 

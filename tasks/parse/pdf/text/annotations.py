@@ -161,7 +161,7 @@ def with_fields(lines: list[TextLine], found: list[TextLine]) -> list[TextLine]:
 
 
 def _place(lines: list[TextLine], field: TextLine) -> int:
-    """Return the index among a page's lines at which to insert a field."""
+    """Return the index at which to insert a field into a page's lines."""
     left, top, _, bottom = field.box
     middle = (top + bottom) / 2
     level = [index for index, line in enumerate(lines) if _is_level(line, middle)]

@@ -98,7 +98,7 @@ def _spans(rules: Iterable[Rule], left: float, right: float) -> bool:
 
 
 def page_rules(page: OpenPage, place: Place, only_dots: bool = False) -> PageRules:
-    """Return a page's rules, adjacent ones joined; none if there are too many for tables.
+    """Return a page's rules, with adjacent ones joined; none if there are too many for tables.
 
     `only_dots` skips the rules, which are slower to read.
     """

@@ -198,7 +198,7 @@ def sides_of_pieces(text: str, text_page: Any) -> Sequence[float]:
 def scripts_in(
     pieces: Sequence[float], text: str, text_page: Any, place: Place, setting: Callable[[int], Setting]
 ) -> list[Script]:
-    """Return the scripts in a page's text, which has these pieces; `setting` returns how a character is set."""
+    """Return the scripts in a page's text; `pieces` are as in `sides_of_pieces`, `setting` describes a character."""
     upward = pieces if is_upright(place) else _upward(pieces, place)
     small = {*small_boxes(upward)}
     found = (_character_in(pieces[_SIDES * at : _SIDES * (at + 1)], text_page) for at in small)

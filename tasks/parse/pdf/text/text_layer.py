@@ -81,7 +81,7 @@ _SPAN = methodcaller("span")
 _MATRIX = 6  # numbers of a matrix of pdfium: (a, b, c, d, e, f)
 _SLOPE = 0.05  # the greatest slope of a level line: scans are askew by less
 _STEPS = 20
-"""Steps a point to which heights are rounded. More mean more calls for sizes; fewer would merge different sizes."""
+"""Steps a point to which heights are rounded: more would need more calls for sizes, fewer would merge sizes."""
 _RISE = 0.5  # points by which a superscript is raised; baselines of one line differ by less
 _SMALLER = 0.9  # of its neighbour's size: superscripts have about two thirds of it, ordinary digits all
 
@@ -342,11 +342,11 @@ class TextLayer:
         return made
 
     def ask_for_words(self, lines: Iterable[TextLine]) -> None:
-        """Read the words of lines at once, which is faster than one by one in `gaps`."""
+        """Read the words of lines in one batch, which is faster than line by line in `gaps`."""
         self._words([line for line in lines if line.first != NOWHERE and " " in line.text])
 
     def gaps(self, line: TextLine) -> list[Gap]:
-        """Return the gaps between a line's words, from left to right; words read from the right have none."""
+        """Return the gaps between a line's words; words read from the right have none."""
         place = (line.first, line.last)
         if place not in self._gaps:  # most lines are asked for two or three times
             words = self._words([line])[0] if line.first != NOWHERE else ()
