@@ -1,4 +1,4 @@
-"""PDF drawing: draw the pages on one canvas of elements; lists of contents are told by their leaders and pages."""
+"""PDF drawing: draw pages as elements on one canvas; recognise tables of contents by their leaders and pages."""
 
 import re
 from collections import defaultdict
@@ -24,24 +24,24 @@ from docmill.tasks.parse.pdf.text_blocks import PageBlock, blocks, connect, with
 from docmill.tasks.parse.superscripts import lowered, raised, with_fractions
 
 _NOTE = re.compile(f"(?:{RAISED}\\d+{LEVEL}|\\d+)\\s*")
-_CIRCLES = ("\u25e6", "\u2218")  # what TeX raises for degrees
-_THANKS = re.compile(r"\s*\^[*\u2217\u2020\u2021\u00a7]+\^$")  # behind a title: the mark of what a note says of it
+_CIRCLES = ("\u25e6", "\u2218")  # TeX raises these for degrees
+_THANKS = re.compile(r"\s*\^[*\u2217\u2020\u2021\u00a7]+\^$")  # after a title: the mark of a note on it
 _POWER = re.compile(
     r"(?<![^\W\d_])(?:[a-z\u03b1-\u03c9]|[kcdm]m)$"
 )  # before an exponent: a letter alone, or a unit of length
 _ALL = 0.97
-"""Share of plain text in a font of one width that makes it a typewritten document. Such a document still holds a few
-signs in other fonts; a manual that is mostly listings keeps its code as long as a thirtieth of it is text."""
-_BESIDE = 2  # points that a link may lie outside of its block: annotations are drawn a little around their words
-_BLANK_LINE = 0.8  # of the size: a gap for a blank line in code; less is wide leading, which must not become one
-_COLUMN = 0.6  # of the size: the width of a letter in nearly all fonts of one width, as in Courier
-_UNLINKED = ("title", "code")  # they are drawn without attributes of links
+"""Share of monospaced plain text that makes a document typewritten. Such a document may still have a few signs in other
+fonts; a manual that is mostly listings keeps its code as long as a thirtieth of it is text."""
+_BESIDE = 2  # points by which a link may be outside its block: annotations are drawn a little around their words
+_BLANK_LINE = 0.8  # of the font size: gap for a blank line in code; less is wide leading, not a blank line
+_COLUMN = 0.6  # of the font size: width of a letter in nearly all monospaced fonts, as in Courier
+_UNLINKED = ("title", "code")  # drawn without attributes for links
 
 
 def draw(sheets: list[PageContent], outline: Outline, stated: str = "") -> tuple[Canvas, str]:
-    """Return the document and its title, "" if none can be told; furniture comes first on each page.
+    """Return the document and its title, "" if unknown; furniture comes first on each page.
 
-    `stated` is the title that the file's metadata gives.
+    `stated` is the title in the file's metadata.
     """
     code = not _is_mono(sheets)
     body = body_size(sheets, code)
@@ -76,7 +76,7 @@ def _text(lines: list[TextLine]) -> list[Item]:
 
 
 def _is_mono(sheets: list[PageContent]) -> bool:
-    """Return whether all plain text is set in a font of one width, which then is no sign of code."""
+    """Return whether nearly all plain text is monospaced, which then is no sign of code."""
     mono = plain = 0
     for sheet in sheets:
         for item in sheet.items:
@@ -89,7 +89,7 @@ def _is_mono(sheets: list[PageContent]) -> bool:
 
 
 def _check_notes(found: list[PageBlock]) -> None:
-    """Leave the numbers of footnotes only where the page's text refers to them."""
+    """Keep the numbers of footnotes only if the page's text refers to them."""
     noted = [block for block in found if block.note]
     marks = _marks(found) if noted else set()
     for block in noted:
@@ -98,7 +98,7 @@ def _check_notes(found: list[PageBlock]) -> None:
 
 
 def _marks(found: list[PageBlock]) -> set[str]:
-    """Return the raised numbers in what is no footnote: in text and in the cells of tables."""
+    """Return the superscripts outside footnotes: in text and in the cells of tables."""
     said = "".join(chain.from_iterable(map(_said, found)))
     return {unmarked(text) for mark, text in MARKED.findall(said) if mark == RAISED}
 
@@ -125,7 +125,7 @@ def _drawn(sheets: list[PageContent], found: list[PageBlock]) -> Canvas:
 
 @dataclass(frozen=True, slots=True)
 class _PageDrawing:
-    """Draws blocks on a canvas; `notes` are the numbers of each page's footnotes, `words` those of the document."""
+    """Draws blocks on a canvas; `notes` are each page's footnote numbers, `words` the words of the document."""
 
     sheets: dict[int, PageContent]
     notes: Mapping[int, set[str]]
@@ -133,7 +133,7 @@ class _PageDrawing:
     canvas: Canvas = field(default_factory=Canvas)
 
     def draw(self, block: PageBlock) -> None:
-        """Draw a block as what it is."""
+        """Draw a block according to its kind."""
         box = self.sheets[block.page].box(block.box)
         self.canvas.page = block.page
         first = block.items[0]
@@ -154,7 +154,7 @@ class _PageDrawing:
         spans = table.spans
         said = " ".join(chain.from_iterable(cells))
         if is_right_to_left(said if any(map(str.isalpha, said)) else self.sheets[block.page].said()):
-            # Its first column is the rightmost; figures alone are read as the page around them.
+            # Its first column is the rightmost; a table of figures only is read in the direction of its page.
             cells = [row[::-1] for row in cells]
             spans = [(row, len(cells[row]) - at - columns, rows, columns) for row, at, rows, columns in spans]
         more: dict[str, Any] = {"spans": [[*span] for span in spans]} if spans else {}
@@ -184,7 +184,7 @@ class _PageDrawing:
         return self._with_scripts(text, block.page)
 
     def _with_scripts(self, text: str, page: int) -> str:
-        """Return a text with the marks that its scripts have in Markdown."""
+        """Return a text with its superscripts and subscripts as Markdown."""
         if LEVEL not in text:
             return text
         notes = self.notes.get(page, ())
@@ -192,7 +192,7 @@ class _PageDrawing:
 
 
 def _below_titles(cells: list[list[str]], header: int) -> int:
-    """Return the rows of a header: where one row is known, with those of titles above the names of columns."""
+    """Return the number of header rows; if one is known, include rows of titles above the column names."""
     titles = titles_above(cells) if header == 1 else 0
     return titles + header_depth(cells[titles:], 1) if titles else header
 
@@ -208,7 +208,7 @@ def _script(found: re.Match[str], notes: Container[str]) -> str:
 
 
 def _link(sheets: list[PageContent], found: list[PageBlock]) -> None:
-    """Give each link to the first block that it lies on."""
+    """Assign each link to the first block that it is on."""
     on_page: defaultdict[int, list[tuple[Box, PageBlock]]] = defaultdict(list)
     for block in found:
         if block.kind not in _UNLINKED:
@@ -227,7 +227,7 @@ def _lies_on(link: Link, box: Box) -> bool:
 
 
 def _code(lines: list[TextLine]) -> str:
-    """Return lines with the indent and the blank lines that they were set with."""
+    """Return the text of code lines with their original indents and blank lines."""
     left = min(line.box[0] for line in lines)
     text: list[str] = []
     before: TextLine | None = None
@@ -248,16 +248,16 @@ _NAME = re.compile(
     r"|índice|indice|sommario|innehåll|inhoud(?:sopgave)?|содержание|оглавление",
     re.IGNORECASE,
 )
-_ROMAN = "ivxlc"  # with figures, what an entry ends with: the pattern is slow, and few lines end so
-_LEADERS = re.compile("[._\u2026\u00b7]")  # what leaders are made of
-_LEAST = 3  # entries: two rows with leaders may be the prices of a menu
+_ROMAN = "ivxlc"  # an entry ends with one of these or a digit: a quick check, because the pattern is slow
+_LEADERS = re.compile("[._\u2026\u00b7]")  # characters of leaders
+_LEAST = 3  # entries: two rows with leaders may be prices on a menu
 _LEAST_ROWS, _MOST_ROWS = 4, 0.8
-"""Rows of a table of contents that have a number: fewer are no list, and of all rows some name a part without one."""
+"""Minimum rows of a table of contents with a page number, and their share: some rows name a part without a number."""
 _WRAPPED = 2  # lines from one entry to the next: a title may run over two lines
 
 
 def mark_contents(pages: list[list[TextLine]]) -> None:
-    """Mark the entries of lists of contents; their pages never go back, as prices and scores do."""
+    """Mark the entries of tables of contents; their page numbers never decrease, as prices and scores do."""
     for page in pages:
         for row in _rows(page):
             if len(row) >= _LEAST and _counts(page, row):
@@ -267,7 +267,7 @@ def mark_contents(pages: list[list[TextLine]]) -> None:
 
 
 def _rows(page: list[TextLine]) -> list[list[int]]:
-    """Return the places of entries that follow one another."""
+    """Return the indexes of entries, grouped by sequence."""
     rows: list[list[int]] = []
     for at in (at for at, line in enumerate(page) if _may_be_entry(line.text) and _ENTRY.search(line.text)):
         if rows and at - rows[-1][-1] <= _WRAPPED:
@@ -290,7 +290,7 @@ def _counts(page: list[TextLine], row: list[int]) -> bool:
 def mark_tables(pages: list[list[Item]]) -> None:
     """Mark the tables of contents.
 
-    A line of their page names them, the document has their titles as lines, or they are nothing but texts and pages.
+    A line of their page names them, their titles are lines of the document, or they are just texts and page numbers.
     """
     said = cache(partial(_all_said, pages))
     for items in pages:
@@ -302,7 +302,7 @@ def mark_tables(pages: list[list[Item]]) -> None:
 
 
 def _are_parts(tables: list[PageTable]) -> bool:
-    """Return whether the last columns of tables are one list of pages."""
+    """Return whether the last columns of tables together are one list of page numbers."""
     return _lists_pages([row[-1] for table in tables for row in table.cells])
 
 
@@ -319,7 +319,7 @@ def _all_said(pages: list[list[Item]]) -> set[str]:
 
 
 def _are_titles(table: PageTable, said: set[str]) -> bool:
-    """Return whether what stands before the numbers of a table's rows is said elsewhere, with its own number or not."""
+    """Return whether most rows' titles, with or without their own number, also occur elsewhere in the document."""
     rows = [(squeeze("".join(row[:-1])), squeeze("".join(row[1:-1]))) for row in table.cells]
     return sum(bool(said.intersection(filter(None, row))) for row in rows) >= _MOST_ROWS * len(rows)
 
@@ -329,13 +329,13 @@ def _is_name(item: Item) -> bool:
 
 
 def _lists_pages(column: list[str]) -> bool:
-    """Return whether a column of a table, its first or last, holds numbers of pages."""
-    # What is counted from one is the rows, and no pages.
+    """Return whether a column, the first or the last of a table, lists page numbers."""
+    # Numbers that count from one number the rows, not pages.
     return _rises(column) and _numbers(column) != [*range(1, len(_numbers(column)) + 1)]
 
 
 def _rises(column: list[str]) -> bool:
-    """Return whether most cells of a column are numbers that never go down."""
+    """Return whether most cells of a column are numbers that never decrease."""
     numbers = _numbers(column)
     rise = all(before <= after for before, after in pairwise(numbers))
     return rise and len(numbers) >= max(_LEAST_ROWS, _MOST_ROWS * len(column))

@@ -1,7 +1,7 @@
-"""PDF furniture: headers, footers and page numbers, recognised because they repeat at one place on most pages.
+"""PDF furniture: headers, footers and page numbers, recognised because they repeat at one position on most pages.
 
-A line is furniture for what it says, for where it stands and for how its numbers change. The numbers of clauses at the
-tops of pages are alike in form and place, too, but they do not count with the pages.
+A line's text, its position and the way its numbers change make it furniture. Clause numbers at the tops of pages are
+alike in form and position, too, but they do not count with the pages.
 """
 
 import re
@@ -14,19 +14,19 @@ from itertools import groupby, pairwise
 from docmill.tasks.parse.pdf.page_content import PageContent
 from docmill.tasks.parse.pdf.text.line import TextLine
 
-# Figures, or \b[ivxlc]+\b: written with one set of first signs, which the search skips to, it is twice as fast.
+# Digits, or \b[ivxlc]+\b. This form is twice as fast, because the search skips to one set of first characters.
 _NUMBER = re.compile(r"[\divxlc](?:(?<=\d)\d*|(?<=[ivxlc])(?<!\w[ivxlc])[ivxlc]*\b)")
-_SHARP = "\u266f"  # for a "#" of the text itself, which is no number
+_SHARP = "\u266f"  # replaces a "#" of the text itself, which is not a number
 _ROMAN = {"i": 1, "v": 5, "x": 10, "l": 50, "c": 100}
 _CLAUSE = re.compile(r"\W*#(?:[.)]|\.#)+\W*")  # "4.", "2.2", "(3)", "18.13"
 _DOTTED = re.compile(r"#(?:\.#)*")
 # "12", "- 8 -", "Page 4 of 18", "A-3", "3/7"
 _LONE = re.compile(r"\W*(?:\w{1,6}[. -]\s*)?#(?:\s*(?:/|\w{1,4})\s*#)?\W*")
-# A number that a space parts from the other text. What a dot follows or goes before numbers a clause.
+# A number that a space separates from other text. A dot before or after it makes it the number of a clause.
 _EDGE = re.compile(r"\W*(\d{1,4})(?=\s|$)|.*?(?:\s|\w-|^)(\d{1,4})$")
 
 
-# "Page 4 of 18", "Página 12", "3 of 9": what says of itself that it numbers a page, and need not count to show it.
+# "Page 4 of 18", "Página 12", "3 of 9": page numbers by their wording, even if they do not count with the pages.
 _TOLD = re.compile(
     r"\W*(?:(?:page|p[aá]gina|pag\.?|seite|blatt|side|sida|strona|стр\.?|страница)\W{0,2}#(?:\s*(?:/|\w{1,4})\s*#)?"
     r"|#\s+(?:of|von|de|di|sur|van|av|из)\s+#)[^\w.]*"
@@ -34,12 +34,12 @@ _TOLD = re.compile(
 
 
 def form(text: str) -> str:
-    """Return the text of a line in small letters with "#" for each number, Roman ones included."""
+    """Return the text of a line in lower case with "#" for each number, including Roman ones."""
     return _NUMBER.sub("#", text.lower().replace("#", _SHARP))
 
 
 def numbers(text: str) -> tuple[int, ...]:
-    """Return the numbers of a line in their order, Roman ones included."""
+    """Return the numbers of a line in their order, including Roman ones."""
     return tuple(map(_value, _NUMBER.findall(text.lower())))
 
 
@@ -51,12 +51,12 @@ def _value(number: str) -> int:
 
 
 def is_clause(form: str) -> bool:
-    """Return whether a form is that of a clause's number and nothing else: "#.", "#.#" or "(#)"."""
+    """Return whether a form is only the number of a clause: "#.", "#.#" or "(#)"."""
     return _CLAUSE.fullmatch(form) is not None
 
 
 def _clause_numbers(form: str) -> set[int]:
-    """Return which numbers of a form are parts of one with dots, as in "section #.#"; the first is 0."""
+    """Return the indexes, from 0, of the numbers in a form that are parts of a dotted number, as in "section #.#"."""
     found, at = set(), 0
     for match in _DOTTED.finditer(form):
         more = match[0].count("#")
@@ -66,20 +66,20 @@ def _clause_numbers(form: str) -> set[int]:
 
 
 def is_lone(form: str) -> bool:
-    """Return whether a form is that of a page number with no more than a word before it, such as "page # of #"."""
+    """Return whether a form is a page number with at most one word before it, such as "page # of #"."""
     return _LONE.fullmatch(form) is not None and not is_clause(form)
 
 
 def edge_number(text: str) -> int | None:
-    """Return the number at the start or the end of a line if a space, or the letter of an annex, parts it from text."""
+    """Return the number at the start or end of a line if a space or an annex letter separates it from other text."""
     match = _EDGE.match(text)
     return int(match[1] or match[2]) if match else None
 
 
 def repeat(form: str, lines: Sequence[tuple[int, tuple[int, ...]]]) -> bool:
-    """Return whether lines of one form, each a page and its numbers, say the same on all pages but for their numbers.
+    """Return whether lines of one form, each given as a page and its numbers, repeat as furniture does.
 
-    Numbers stay the same or count with the pages; without a word beside them they must count.
+    Their numbers must stay the same or count with the pages; without a word next to them, one must count.
     """
     columns = list(zip(*(values for _, values in lines), strict=True))
     counted = _counted_columns([page for page, _ in lines], columns, _clause_numbers(form))
@@ -97,14 +97,14 @@ def _counted_columns(pages: Sequence[int], columns: Sequence[Sequence[int]], cla
 
 
 def counts(pages: Sequence[int], values: Sequence[int]) -> bool:
-    """Return whether numbers go up as their pages do: at most steps, for the parts of a file may count from 1."""
+    """Return whether numbers increase with their pages at most steps; parts of a file may restart at 1."""
     both = zip(pairwise(pages), pairwise(values), strict=True)
     steps = [after - before == up - low for (low, up), (before, after) in both]
     return 2 * sum(steps) > len(steps)
 
 
 def pages_in_a_row(pages: Sequence[int], step: int, least: int) -> set[int]:
-    """Return those pages that come in rows of `least` and more, each at most `step` pages after the one before."""
+    """Return the pages in sequences of at least `least`, each page at most `step` after the previous one."""
     rows: list[list[int]] = []
     for page in sorted(set(pages)):
         if rows and page - rows[-1][-1] <= step:
@@ -114,33 +114,33 @@ def pages_in_a_row(pages: Sequence[int], step: int, least: int) -> set[int]:
     return {page for row in rows if len(row) >= least for page in row}
 
 
-# Of the page's height. A wider margin holds text of the page, which few pages do not tell from what repeats.
+# Of the page's height. A wider margin contains body text, which few pages cannot tell from repeated text.
 _MARGIN, _NARROW_MARGIN = 0.16, 0.08
-_FARTHEST = 0.3  # around a small text: its first or last line may be the page's number, which has to count
-_OFF_CENTRE = 0.03  # of the page's width, by which a number in the middle of its foot may be off it
+_FARTHEST = 0.3  # margin around a short text: its first or last line may be the page number, if it counts
+_OFF_CENTRE = 0.03  # of the page's width, by which a centred page number may be off the middle
 _LARGE = 1.12  # of the body's font size: text this large in a margin may be a heading
-_FEW = 6  # letters: fewer than these that run up a page are a label of a drawing
-_UPRIGHT = 2  # times as high as it is wide: text that runs up the page
+_FEW = 6  # letters: shorter vertical text is a label of a drawing
+_UPRIGHT = 2  # times as high as wide: vertical text
 _SAME_PLACE = 4.0
-"""Points between the heights of lines that stand at one place of their pages. Programs set heads and feet to a fraction
-of a point; what was scanned is off by more, and lines of the body come at any height."""
+"""Points between the heights of lines at one position on their pages. Programs place heads and feet to a fraction of a
+point; scans are off by more, and lines of the body may be at any height."""
 
-# Text on most pages is furniture. Lower shares take what a few pages say alike for furniture; higher ones lose
-# headers that the first pages of chapters lack.
+# Text on most pages is furniture. Lower shares also take text that only a few pages share; higher shares lose headers
+# that are missing on the first pages of chapters.
 _MOST = 0.5  # of the pages with text
-_MOST_OF_PARITY, _LEAST_OF_PARITY = 0.6, 3  # of the left or of the right ones, and how many of them
-_NEARLY_ALL = 0.8  # of the pages with text: what stands on so many is furniture even where the pages are all alike
-_SENTENCE, _NEXT = 8, 1.0  # words of the first line of a text, and font sizes above the next line, within a sentence
-_LEAST_COUNTED = 3  # pages that a number counts: on two it may do so by chance
-_APART = 1.0  # font sizes between the head of a part and the text of a page: the name of a table stands nearer
-_FAR = 2.5  # font sizes between the text of a page and its number: a sum stands nearer to its table
-_MOST_PAGES = 9_999  # of a book: larger numbers are those of forms and orders
-_STEP = 2  # pages from one page number to the next: books number left pages only, or leave out the first of a chapter
+_MOST_OF_PARITY, _LEAST_OF_PARITY = 0.6, 3  # share of the left or the right pages, and minimum number of them
+_NEARLY_ALL = 0.8  # of the pages with text: a line on this many is furniture even if the pages are all alike
+_SENTENCE, _NEXT = 8, 1.0  # words in the first line of a sentence, and font sizes of the gap to its next line
+_LEAST_COUNTED = 3  # pages on which a number counts: on two it may do so by chance
+_APART = 1.0  # font sizes between a running head and the text of the page: the name of a table is nearer
+_FAR = 2.5  # font sizes between the text of a page and its number: a sum is nearer to its table
+_MOST_PAGES = 9_999  # of a book: larger numbers belong to forms and orders
+_STEP = 2  # pages from one page number to the next: some books number only left pages, or skip first pages of chapters
 
 
 @dataclass(slots=True)
 class _Marginal:
-    """A line in a margin: whether it is the upper one, and how far from the edge of the page it stands, in points."""
+    """A line in a margin: whether in the top one, its distance from the page's edge in points, and its form."""
 
     line: TextLine
     top: bool
@@ -154,9 +154,9 @@ class _Marginal:
 
 @dataclass(slots=True)
 class _Sheets:
-    """What is asked of all pages: which have text, all by number, the size of the body's letters.
+    """Facts about all pages: the numbers of those with text, the pages by number, and the font size of the body.
 
-    `inner` gives the text and the place of the lines outside the margins, by page; few documents are asked for them.
+    `inner` computes the texts and positions of the lines outside the margins, by page; few documents need it.
     """
 
     texts: set[int]
@@ -172,7 +172,7 @@ class _Sheets:
         return line.size >= self.body * _LARGE
 
     def on_most(self, pages: set[int]) -> bool:
-        """Return whether some of the pages with text are most of them, or most of the left or right ones."""
+        """Return whether pages are most of the pages with text, or most of the left or right ones."""
         if len(pages) > _MOST * self.written:
             return True
         if len(pages) < 2:
@@ -184,7 +184,7 @@ class _Sheets:
         return parity > 1 and parity >= self.written / 2
 
     def is_apart(self, one: _Marginal) -> bool:
-        """Return whether a line stands alone, or beside one other, at the edge of the text and apart from it."""
+        """Return whether a line, alone or level with one other, is at the edge of the page's text and apart from it."""
         line = one.line
         others = [item.box for item in self.sheets[one.page].items if not item.furniture and item is not line]
         apart = [box for box in others if not box[1] < line.middle < box[3]]
@@ -192,9 +192,9 @@ class _Sheets:
         return len(others) <= len(apart) + 1 and min(gaps, default=line.size) >= _APART * line.size
 
     def are_of_text(self, group: list[_Marginal]) -> bool:
-        """Return whether lines at the tops of pages that say the same are of a text, as of a letter to many people.
+        """Return whether repeated lines at the tops of pages belong to the text, as in a letter to many people.
 
-        They are part of a sentence over two lines.
+        Most of them are part of a sentence over two lines.
         """
         return group[0].top and 2 * sum(map(self._is_of_sentence, group)) > len(group)
 
@@ -208,17 +208,17 @@ class _Sheets:
         return [item for item in self.sheets[one.page].items if isinstance(item, TextLine)]
 
     def are_alike(self, pages: set[int]) -> bool:
-        """Return whether pages say the same between their margins, as forms to sign do."""
+        """Return whether pages have mostly the same text between their margins, as forms to sign do."""
         inner = self.inner()
         said = Counter(one for page in pages for one in inner[page])
         return 2 * sum(times for times in said.values() if times > 1) >= said.total()
 
 
 def mark_furniture(sheets: list[PageContent], body: float) -> None:
-    """Mark text that runs up a margin, and lines in a margin that repeat, or count, on most pages.
+    """Mark vertical text, and lines in a margin that repeat or count on most pages.
 
-    Lines repeat if they say the same at the same place; numbers in them stay the same or count with the
-    pages. What stands beside the number of a page belongs to it: the running title of a chapter does.
+    Lines repeat if they have the same text at the same position; numbers in them stay the same or count with the
+    pages. Text level with a page number, such as a running chapter title, is furniture, too.
     """
     texts = {sheet.number for sheet in sheets if sheet.items}
     written = len(texts)
@@ -236,15 +236,15 @@ def mark_furniture(sheets: list[PageContent], body: float) -> None:
 
 
 def _is_sentence(upper: TextLine, lower: TextLine) -> bool:
-    """Return whether a line plainly goes on the sentence of the one above it."""
+    """Return whether a line clearly continues the sentence of the line above."""
     near = lower.box[1] - upper.box[3] < _NEXT * upper.size == _NEXT * lower.size
     return near and len(upper.text.split()) >= _SENTENCE and lower.text[:1].islower()
 
 
 def _mark_told(found: list[_Marginal], body: float) -> None:
-    """Mark what says that it is the number of a page, what stands beside it, and, at a foot, what stands below it.
+    """Mark page numbers by their wording, text level with them, and, at the foot, text below them.
 
-    What is large at a head may be a title; at a foot, one page may have less text than its foot.
+    Large text at the head may be a title. At the foot size does not count: a page may have less text than its foot.
     """
     told = [one for one in found if _tells_number(one)]
     _mark_beside(told, [one for one in found if not one.top or one.line.size < body * _LARGE])
@@ -252,20 +252,21 @@ def _mark_told(found: list[_Marginal], body: float) -> None:
 
 
 def _mark_below(feet: dict[int, float], found: list[_Marginal]) -> None:
-    """Mark what stands below the numbers of pages; `feet` is how far these are from the edge."""
+    """Mark text below page numbers; `feet` has the numbers' distances from the edge."""
     for one in found:
         one.line.furniture |= not one.top and one.distance < feet.get(one.page, one.distance)
 
 
 def _tells_number(one: _Marginal) -> bool:
-    """Return whether a line says that it is the number of a page; "page 30." may end a sentence."""
+    """Return whether a line is a page number by its wording; "page 30" in lower case may end a sentence."""
     return _TOLD.fullmatch(one.form) is not None and (not one.line.text[0].islower() or one.form.count("#") > 1)
 
 
 def _mark_lowest(sheets: list[PageContent]) -> None:
-    """Mark the number of its page, or one in the middle, at the foot of one or two pages, on which no number counts.
+    """Mark the page numbers of documents of one or two pages, too few to see numbers count.
 
-    Far below the text, any number is that of a page, and one in the middle may stand higher.
+    Two of three signs make a number the page number: it is low on the page, it is centred or equals the number of its
+    page, and it is far below the text.
     """
     for sheet in sheets:
         lines = [line for line in sheet.items if isinstance(line, TextLine)]
@@ -283,7 +284,7 @@ def _is_far_below(lowest: TextLine, sheet: PageContent) -> bool:
 
 
 def _lone_number(lines: list[TextLine], height: float, top: bool) -> TextLine | None:
-    """Return the first or the last line of a page if it is nothing but a number, with no other line beside it."""
+    """Return the first or the last line of a page if it is only a number and no other line is level with it."""
     lines = [line for line in lines if not line.furniture]
     outer = (min if top else max)(lines, key=lambda line: line.box[1], default=None)
     if outer is None or not is_lone(form(outer.text)) or not _is_alone(outer, lines):
@@ -297,7 +298,7 @@ def _is_alone(line: TextLine, lines: list[TextLine]) -> bool:
 
 
 def _in_margins(sheet: PageContent, margin: float) -> list[_Marginal]:
-    """Mark what runs up a page; return the other lines at its top and at its bottom."""
+    """Mark vertical text; return the other lines at the top and the bottom of the page."""
     found = []
     lines = [line for line in sheet.items if isinstance(line, TextLine)]
     numbers = [_lone_number(lines, sheet.height, top) for top in (True, False)]
@@ -326,7 +327,7 @@ def _inner(sheets: list[PageContent], margin: float) -> dict[int, set[tuple[str,
 
 
 def _mark_repeated(found: list[_Marginal], pages: _Sheets) -> None:
-    """Mark lines that are on most of the pages with text, and what stands beside them."""
+    """Mark lines that repeat on most pages with text, and text level with them."""
     kept = [one for group in _repetitions(found, pages) if _repeats(group, pages) for one in group]
     _mark_beside(kept, [one for one in found if not pages.is_large(one.line)])
     for one in kept:
@@ -343,14 +344,14 @@ def _repeats(group: list[_Marginal], pages: _Sheets) -> bool:
 
 
 def _repetitions(found: list[_Marginal], pages: _Sheets) -> Iterable[list[_Marginal]]:
-    """Yield the lines of each form that stand at one place, in the order of their pages."""
+    """Yield the lines of each form at one position, in page order."""
     groups: defaultdict[tuple[bool, str], list[_Marginal]] = defaultdict(list)
     for one in found:
-        # Headings in the margin, "Chapter 2", differ by their number and are no furniture.
+        # Headings in the margin, "Chapter 2", differ by their number and are not furniture.
         text = one.line.text.lower() if pages.is_large(one.line) else one.form
         groups[one.top, text].append(one)
     for group in groups.values():
-        if len(group) > 1:  # as few are: most lines are said once
+        if len(group) > 1:  # true of few: most lines occur once
             yield from _at_one_place(group)
 
 
@@ -366,13 +367,13 @@ def _at_one_place(group: list[_Marginal]) -> Iterable[list[_Marginal]]:
 
 
 def _is_said_again(group: list[_Marginal], pages: _Sheets) -> bool:
-    """Return whether the numbers of lines of one form are those of furniture."""
+    """Return whether the numbers in lines of one form change as those of furniture."""
     first = group[0]
     return pages.is_large(first.line) or repeat(first.form, [(one.page, numbers(one.line.text)) for one in group])
 
 
 def _mark_counted(found: list[_Marginal], pages: _Sheets) -> None:
-    """Mark lines with a page number, and the text beside them; large letters are of headings but for a lone number."""
+    """Mark lines with a page number, and text level with them; large text is a heading, except a lone number."""
     found = [one for one in found if _may_count(one, pages)]
     counting: defaultdict[tuple[bool, int], list[_Marginal]] = defaultdict(list)
     for one in found:
@@ -388,7 +389,7 @@ def _may_count(one: _Marginal, pages: _Sheets) -> bool:
 
 
 def _mark_running(found: list[_Marginal], pages: _Sheets) -> None:
-    """Mark the heads and feet of a part: what says the same on some pages in a row, apart from their text."""
+    """Mark running heads and feet of a part: lines that repeat on several pages in a row, apart from their text."""
     groups: defaultdict[tuple[bool, str], list[_Marginal]] = defaultdict(list)
     for one in filter(partial(_may_run, pages), found):
         groups[one.top, one.line.text].append(one)
@@ -401,21 +402,21 @@ def _may_run(pages: _Sheets, one: _Marginal) -> bool:
 
 
 def _in_a_row(some: list[_Marginal], pages: _Sheets) -> list[_Marginal]:
-    """Return those lines that stand apart from the text of some pages in a row, which are not all alike."""
+    """Return the lines that are apart from the text on pages in a row, unless these pages are all alike."""
     some = [one for one in some if pages.is_apart(one)]
     on = pages_in_a_row([one.page for one in some], _STEP, _LEAST_COUNTED)
     return [one for one in some if one.page in on] if on and not pages.are_alike(on) else []
 
 
 def _mark_beside(kept: list[_Marginal], found: list[_Marginal]) -> None:
-    """Mark furniture and what stands beside it: the title of a chapter, or a date, belongs to the number of a page."""
+    """Mark furniture and text level with it, such as a chapter title or a date next to a page number."""
     levels = {(one.page, round(one.line.box[3])) for one in kept}
     for one in found:
         one.line.furniture |= any((one.page, round(one.line.box[3]) + near) in levels for near in (-1, 0, 1))
 
 
 def _page_number(one: _Marginal) -> int | None:
-    if "#" not in one.form:  # as most: it has no number
+    if "#" not in one.form:  # no number, as in most lines
         return None
     if is_lone(one.form):
         return numbers(one.line.text)[0]
@@ -423,7 +424,7 @@ def _page_number(one: _Marginal) -> int | None:
 
 
 def _counted(group: Sequence[_Marginal], pages: _Sheets) -> list[_Marginal]:
-    """Return lines whose numbers count: on most pages, or, if they say no more than a number, on some in a row."""
+    """Return lines whose numbers count: on most pages, or, for lines that are only a number, on some in a row."""
     on = {one.page for one in group}
     if len(on) >= _LEAST_COUNTED and pages.on_most(on):
         return list(group)
@@ -433,7 +434,7 @@ def _counted(group: Sequence[_Marginal], pages: _Sheets) -> list[_Marginal]:
 
 
 def body_size(sheets: list[PageContent], code: bool) -> float:
-    """Return the font size of most letters of a document; letters of one width do not count if they are `code`."""
+    """Return the font size of most letters of a document; monospaced letters do not count if they are `code`."""
     weights: Counter[float] = Counter()
     for sheet in sheets:
         for line in sheet.items:

@@ -1,4 +1,4 @@
-"""PDF heading runs: lines set alike, one below the other, that may be a heading; what they say, what is around them."""
+"""PDF heading runs: successive lines of one look that may be a heading, with their text and surroundings."""
 
 import re
 from collections.abc import Iterator
@@ -9,13 +9,13 @@ from docmill.tasks.parse.pdf.text.line import TextLine
 from docmill.tasks.parse.titles.inferred_headings import in_capitals
 
 LEADERS = re.compile(r"\.{5}|(?: \.){4}|\u2026{2}|(?: ?\u00b7){5}|_{5}")
-"""Of a list of contents, or of a form to fill in."""
+"""Leaders of a table of contents, or of a form to fill in."""
 _THREE_LETTERS = re.compile(r"[^\W\d_]{3}")
 _NO_ENDS = ".,;:"
-_RUN_IN_WORDS = 5  # of a heading that ends with a stop on a line of its own, such as "Governing law."
-_SENTENCE_WORDS = 8  # from which on large text with a stop at its end is a sentence: a quotation, a lead
-_MAX_BOLD = 120  # letters of a heading as large as the text, which has less else to tell it from text
-_LEAST_WORD = 3  # letters of a word: signs and initials are no heading
+_RUN_IN_WORDS = 5  # maximum words of a heading that ends with a full stop, such as "Governing law."
+_SENTENCE_WORDS = 8  # minimum words of large text with a stop at its end that is a sentence: a quotation, a lead
+_MAX_BOLD = 120  # letters of a heading as large as the text, which has fewer other signs of being one
+_LEAST_WORD = 3  # letters of a word: signs and initials are not a heading
 _NAMED = r"(?:chapter|section|article|part|appendix|annex|clause|kapitel|abschnitt|artikel|chapitre|titre|teil)\s+"
 _NUMBER = re.compile(
     rf"(?:(?P<named>{_NAMED})(?P<which>\d{{1,3}}|[A-Z]|[IVXLC]{{1,6}})(?![\w.]*\w)"
@@ -31,39 +31,39 @@ _MARKED = re.compile(r"(?:\d{1,2}(?:\.\d{1,2}){0,4}\.?|[A-Z]\.|[IVX]{1,5}\.|§+\
 
 
 def depth(text: str) -> int:
-    """Return how many numbers the number of a heading has: 3 for "1.3.1 Wear", 1 for "Section 4", 0 for none."""
+    """Return the number of parts in the number of a heading: 3 for "1.3.1 Wear", 1 for "Section 4", 0 for none."""
     match = _NUMBER.match(text)
     return match["decimal"].count(".") + 1 if match and match["decimal"] else int(match is not None)
 
 
 def says_no_heading(text: str) -> bool:
-    """Return whether a line is an item, a caption, an address, or a line of contents, however large it is."""
+    """Return whether a line of any size is a list item, a caption, an address or an entry of a table of contents."""
     begins = BULLET.match(text) or CAPTION.match(text) or _ITEM.match(text)
     return bool(begins or LEADERS.search(text) or _ADDRESS.search(text))
 
 
 def _is_end(text: str) -> bool:
-    """Return whether a text is the end of a sentence; dots may stand for what a heading leaves out."""
+    """Return whether a text is the end of a sentence; several dots are an ellipsis, which headings may end with."""
     return text[0].islower() and text[-2:-1].isalpha() and text[-1] == "."
 
 
 def is_formula(text: str) -> bool:
-    """Return whether text has signs of a formula and at most one word: its large brackets are no large letters."""
+    """Return whether text is a formula: math signs and at most one word. Its large brackets look like large text."""
     return _FORMULA.search(text) is not None and len(_THREE_LETTERS.findall(text)) < 2
 
 
 def is_sentence(text: str) -> bool:
-    """Return whether text in large letters is a sentence, or its end, which headings are not: it stops and is long."""
+    """Return whether large text is a sentence or its end, so not a heading: it ends with a stop and is long."""
     return text[-1:] in _NO_ENDS and (len(text.split()) >= _SENTENCE_WORDS or _is_end(text))
 
 
 def is_capital(text: str) -> bool:
-    """Return whether a text of some words is set in capital letters."""
+    """Return whether a text has a word and is set in capital letters."""
     return in_capitals(text) and _has_word(text, False)
 
 
 def reads_as_heading(text: str, mono: bool) -> bool:
-    """Return whether a line is short, begins and ends as headings do, and has a word in it."""
+    """Return whether a line is short, begins and ends like a heading, and contains a word."""
     text = text.rstrip()
     if len(text) >= _MAX_BOLD or not _ends_heading(text) or (not mono and _FORMULA.search(text)):
         return False
@@ -86,7 +86,7 @@ def _is_uncased(sign: str) -> bool:
 
 
 def _has_word(text: str, mono: bool) -> bool:
-    """Return whether a text has a word of letters alone; set as code, letters within a name are enough."""
+    """Return whether a text has a word of letters only; in monospaced text, three letters in a row are enough."""
     if mono:
         return _THREE_LETTERS.search(text) is not None
     words = (word.strip(_QUOTES + ").,:;?!") for word in text.split())
@@ -95,25 +95,25 @@ def _has_word(text: str, mono: bool) -> bool:
     )
 
 
-LARGE = 1.12  # of the body's size, from which on a line is large: less is set a little larger, more loses low levels
-_STRONG_SIZE = 0.95  # from which on bold or slanted text may be a heading: smaller is a label of a table or a drawing
-_CAPITAL_SIZE = 0.8  # for capital letters, which look larger than small ones: small capitals are four fifths
-_MONO_SMALLER = 0.2  # fonts of one width are set smaller than those beside them
-_SAME_SIZE = 0.03  # of the size: programs round, and scale fonts to fit
+LARGE = 1.12  # of the body's size: minimum of a large line. Less takes slightly larger text, more loses low levels
+_STRONG_SIZE = 0.95  # minimum of bold or italic headings: smaller text labels a table or a drawing
+_CAPITAL_SIZE = 0.8  # minimum of capital letters, which look larger: small capitals are four fifths
+_MONO_SMALLER = 0.2  # monospaced fonts are set smaller than the fonts around them
+_SAME_SIZE = 0.03  # of the size: programs round sizes and scale fonts to fit
 
 # Gaps, in font sizes.
-_LARGE_GAP = 0.8  # between the lines of one large heading; two headings stand further apart
-_APART = 0.45  # from which on lines stand apart; within paragraphs it is about 0.2
-_WIDE = 2.5  # inside of a line: what stands there in two pieces is a row of a table, or labels of a drawing
-_FULL = 0.4  # of the width of the text around: a line that goes on below ends no further from its end
-_ALIGNED = 2.0  # font sizes that a heading may begin further in than the text below it
-_INDENT = 0.5  # font sizes by which the text of an item begins right of its sign, at least
-_AROUND = 6  # lines above and below that tell how wide the text is
+_LARGE_GAP = 0.8  # between the lines of one large heading; two headings are further apart
+_APART = 0.45  # lines with larger gaps are separate; within paragraphs it is about 0.2
+_WIDE = 2.5  # within a line: two pieces further apart are a row of a table, or labels of a drawing
+_FULL = 0.4  # of the width of the text around: a line that continues below ends no further from the right edge
+_ALIGNED = 2.0  # font sizes by which a heading may be indented against the text around it
+_INDENT = 0.5  # minimum font sizes by which the text of an item begins right of its mark
+_AROUND = 6  # lines above and below that show how wide the text is
 
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """How a run is set: its size in points, and whether it is bold, slanted and in capital letters."""
+    """The look of a run: its font size in points, and whether it is bold, italic and in capital letters."""
 
     size: float
     bold: bool
@@ -122,7 +122,7 @@ class Look:
 
     @property
     def rank(self) -> int:
-        """Return how strong a look is among those of its size: 0 is the strongest."""
+        """Return the rank of a look among looks of its size: 0 is the strongest."""
         if self.bold:
             return 0 if self.capital else 2 if self.italic else 1
         return 2 if self.capital else 4 if self.italic else 3
@@ -130,11 +130,11 @@ class Look:
 
 @dataclass(slots=True)
 class HeadingRun:
-    """Lines that stand out and that are set alike; `before` and `after` are the lines around them on the page.
+    """Lines of one look that stand out; `before` and `after` are the lines around them on the page.
 
-    `above` and `below` are some lines of their column, which tell where its text begins and ends; `sides` are those of
-    all lines of the page.
-    `kept` says whether it is taken for a heading, `outlined` whether the outline names it, at `level`.
+    `above` and `below` are nearby lines of their column, which show its left and right edges; `sides` are the edges of
+    all lines of the page. `kept` says whether the run counts as a heading, `outlined` whether the outline names it, at
+    `level`.
     """
 
     lines: list[TextLine]
@@ -167,18 +167,18 @@ class HeadingRun:
         return _gap(self.lines[-1], self.after)
 
     def goes_on_item(self) -> bool:
-        """Return whether it goes on the text of an item above it, whose sign may be set in another font."""
+        """Return whether it continues the text of a list item above, whose mark may be in another font."""
         first, before = self.lines[0], self.before
         if before is None or not BULLET.match(before.text) or abs(before.size - first.size) > _SAME_SIZE * first.size:
             return False
         return before.left + _INDENT * first.size < first.left < before.right and self.gap_above() < _LARGE_GAP
 
     def is_spread(self) -> bool:
-        """Return whether a line has a wide gap inside that does not follow its number."""
+        """Return whether an unnumbered line has a wide gap inside."""
         return any(line.gap > _WIDE and not depth(line.text) for line in self.lines)
 
     def is_placed(self) -> bool:
-        """Return whether it begins about where the text around it does, or stands in the middle of its width."""
+        """Return whether it begins about where the text around it begins, or is centred on that text or the page."""
         return self._fits(self.below) or self._fits(self.above) or self._is_centred(*self.sides)
 
     def _fits(self, around: list[TextLine]) -> bool:
@@ -193,7 +193,7 @@ class HeadingRun:
         return abs((first + last) - (left + right)) < 2 * _ALIGNED * self.look.size
 
     def is_wrapped(self) -> bool:
-        """Return whether each of its lines but the last reaches about as far as the text, or all are centred."""
+        """Return whether all lines but the last reach about as far as the text around, or all are centred."""
         left, right = _sides([*self.above, *self.below, *self.lines])
         full = all(line.box[2] > right - _FULL * (right - left) for line in self.lines[:-1])
         middles = [line.box[0] + line.box[2] for line in self.lines]
@@ -212,14 +212,14 @@ def _sides(lines: list[TextLine]) -> tuple[float, float]:
 
 @dataclass(frozen=True, slots=True)
 class BodyText:
-    """The size of the body's letters, and whether bold and slanted ones may stand out."""
+    """The font size of the body, and whether bold and italic letters are rare enough to stand out."""
 
     size: float
     bold: bool = True
     italic: bool = True
 
     def stands_out(self, line: TextLine) -> bool:
-        """Return whether a line is set in larger, bold, slanted or capital letters, or is named by the outline."""
+        """Return whether a line is larger, bold, italic or in capital letters, or is named by the outline."""
         if line.contents:
             return False
         if line.level or line.size >= LARGE * self.size:
@@ -230,7 +230,7 @@ class BodyText:
         return line.size >= _CAPITAL_SIZE * self.size and is_capital(line.text)
 
     def is_large(self, look: Look) -> bool:
-        """Return whether letters are larger than those of the body."""
+        """Return whether a look is larger than the body."""
         return look.size >= LARGE * self.size
 
     def is_apart(self, gap: float) -> bool:
@@ -282,9 +282,9 @@ def _goes_on(upper: TextLine, lower: TextLine, body: BodyText) -> bool:
 
 
 def _are_alike(upper: TextLine, lower: TextLine, large: bool) -> bool:
-    """Return whether lines are set alike. In a `large` heading, the name of a work may slant.
+    """Return whether two lines look alike. A `large` heading may contain italics, such as the name of a work.
 
-    Those of one entry of the outline may be in two fonts.
+    Lines of one outline entry may be in two fonts.
     """
     if upper.level != lower.level or abs(upper.size - lower.size) > _SAME_SIZE * upper.size:
         return False

@@ -1,4 +1,4 @@
-"""PDF heading levels: by the outline, by the numbers of headings, and by how they are set, in this order."""
+"""PDF heading levels: from the outline, else the numbers of headings, else their look."""
 
 import re
 from collections import Counter, defaultdict
@@ -20,9 +20,9 @@ from docmill.tasks.parse.pdf.heading_runs import (
 from docmill.tasks.parse.pdf.text.characters import squeeze
 from docmill.tasks.parse.pdf.text.line import Font, TextLine
 
-_NEXT_LEVEL = 0.95  # smaller sizes are of another level; those between differ by the rounding of scaled fonts
+_NEXT_LEVEL = 0.95  # of the size: smaller sizes are another level; smaller differences come from rounding scaled fonts
 _LEVELS = 6  # as Markdown has
-_LEAST_NUMBERED = 2  # headings: the number of one alone may be part of its text
+_LEAST_NUMBERED = 2  # headings: a single number may be part of its heading's text
 
 
 def set_levels(runs: list[HeadingRun]) -> None:
@@ -36,10 +36,10 @@ def set_levels(runs: list[HeadingRun]) -> None:
 
 
 def _nested(looks: list[Look], ranks: dict[Look, int]) -> dict[Look, int]:
-    """Return the level of each look: one below that of the look under which it stands most often, from 1.
+    """Return the level of each look, from 1: one below the look that it most often comes under.
 
-    A look stands under the nearest one before it that is stronger. So the looks of a cover, which nothing stands
-    under, take no levels from the text.
+    A look comes under the nearest stronger look before it. So the looks of a cover, which have nothing under them, take
+    no levels from the text.
     """
     above: list[Look] = []
     parents: defaultdict[Look, Counter[Look | None]] = defaultdict(Counter)
@@ -55,7 +55,7 @@ def _nested(looks: list[Look], ranks: dict[Look, int]) -> dict[Look, int]:
 
 
 def _highest(runs: list[HeadingRun], known: dict[int, int]) -> dict[Look, int]:
-    """Return the highest level of the headings of each look whose levels are known."""
+    """Return for each look the highest known level of its headings."""
     by_look: defaultdict[Look, list[int]] = defaultdict(list)
     for run in runs:
         if id(run) in known:
@@ -83,7 +83,7 @@ def _ranks(looks: Iterable[Look]) -> dict[Look, int]:
 
 
 def _numbered(runs: list[HeadingRun], nested: dict[Look, int]) -> dict[int, int]:
-    """Return the levels of headings with numbers, by their identity: each number more is one level more."""
+    """Return the levels of numbered headings, by their identity: each further number is one level deeper."""
     depths = {id(run): (depth(run.text), nested[run.look]) for run in runs}
     numbered = {one: found for one, found in depths.items() if found[0]}
     if len(numbered) < _LEAST_NUMBERED:
@@ -94,7 +94,7 @@ def _numbered(runs: list[HeadingRun], nested: dict[Look, int]) -> dict[int, int]
 
 
 def _level(look: Look, of_look: dict[Look, int], ranks: dict[Look, int], nested: dict[Look, int]) -> int:
-    """Return the level of a look: that of its numbered or outlined headings, else one by the looks around it."""
+    """Return the level of a look: that of its numbered or outlined headings, else one derived from other looks."""
     if look in of_look:
         return of_look[look]
     if not of_look:
@@ -105,22 +105,22 @@ def _level(look: Look, of_look: dict[Look, int], ranks: dict[Look, int], nested:
     return max(min(min(of_look.values()) - 1, nested[look]), 1)
 
 
-_FIRST_PAGES = 2  # the cover, and the page that the text begins on
+_FIRST_PAGES = 2  # the cover, and the first page of text
 _BELOW_BYLINE = re.compile(
     r"abstract|summary|contents|table of contents|zusammenfassung|inhalt(?:sverzeichnis)?|résumé|sommaire|resumen"
     r"|índice|riassunto|indice|samenvatting|sammanfattning",
     re.IGNORECASE,
 )
-"""What comes directly below the authors and the date of a paper."""
+"""Headings directly below the authors and the date of a paper."""
 _YEAR = re.compile(r"(?<!\d)(?:19|20)\d\d(?!\d)")
 _DATE_WORDS = 4  # "Zurich, 3 May 2024"
-_LEAST_LETTERS = 6  # of a title that is looked for within a heading, or the reverse: fewer are there by chance
+_LEAST_LETTERS = 6  # of a title to find within a heading, or the reverse: fewer match by chance
 
 
 def mark_title(runs: list[HeadingRun], stated: str) -> str:
-    """Return the title of a document, "" if none can be told; its authors and its date are kept as headings no longer.
+    """Return the title of a document, "" if unknown; its authors and its date stop being headings.
 
-    The title that the file states holds; without one it is the largest of the first headings.
+    The title stated in the file wins; without one, the title is the largest of the first headings.
     """
     first = _front(runs)
     if not first:
@@ -132,9 +132,9 @@ def mark_title(runs: list[HeadingRun], stated: str) -> str:
 
 
 def _byline(title: HeadingRun, runs: list[HeadingRun]) -> list[HeadingRun]:
-    """Return the authors and the date below a title: set as no heading of the text, with nothing between them.
+    """Return the authors and the date below a title: they look like no heading of the text and nothing is between them.
 
-    They end with a date, or above a heading that is set larger or names an abstract or a list of contents.
+    They end with a date, or above a larger heading or one that names an abstract or a table of contents.
     """
     found: list[HeadingRun] = []
     certain = 0
@@ -150,7 +150,7 @@ def _byline(title: HeadingRun, runs: list[HeadingRun]) -> list[HeadingRun]:
 
 
 def _directly_below(title: HeadingRun, runs: list[HeadingRun]) -> Iterator[HeadingRun]:
-    """Yield the runs below a title that follow one another with no text between them."""
+    """Yield the consecutive runs below a title with no text between them."""
     place = runs.index(title)
     for before, run in pairwise(runs[place:]):
         if before.after is not run.lines[0]:
@@ -159,7 +159,7 @@ def _directly_below(title: HeadingRun, runs: list[HeadingRun]) -> Iterator[Headi
 
 
 def _is_first(run: HeadingRun, title: HeadingRun, runs: list[HeadingRun]) -> bool:
-    """Return whether a run is smaller than the title, and no heading on another page is set as it is."""
+    """Return whether a run is on the title's page, is smaller, and no heading on a later page has its look."""
     later = (one for one in runs if one.kept and one.look == run.look and one.page > title.page)
     return run.page == title.page and run.look.size < title.look.size and next(later, None) is None
 
@@ -169,7 +169,7 @@ def _is_date(text: str) -> bool:
 
 
 def _front(runs: list[HeadingRun]) -> list[HeadingRun]:
-    """Return the headings of the page with the first ones, and of the page after it."""
+    """Return the headings of the first page that has any, and of the page after it."""
     kept = [run for run in runs if run.kept]
     return [run for run in kept if run.page < kept[0].page + _FIRST_PAGES]
 
@@ -179,7 +179,7 @@ def _agreed(first: list[HeadingRun], stated: str) -> HeadingRun | None:
 
 
 def _agrees(stated: str, text: str) -> bool:
-    """Return whether a stated title and a heading say the same, or one says all of the other."""
+    """Return whether a stated title and a heading are equal, or one contains the other."""
     one, other = sorted((squeeze(stated), squeeze(text)), key=len)
     return len(one) >= _LEAST_LETTERS and one in other
 
@@ -187,22 +187,22 @@ def _agrees(stated: str, text: str) -> bool:
 Pages = list[list[TextLine]]
 Outline = Mapping[tuple[int, str], int]
 
-MAX_HEADING = 200  # letters from which on large text is a paragraph: an introduction or a quotation
-_MOST_LINES = 3  # of a heading as large as the text: more are a paragraph, set bold or slanted
-_MOST_BOLD, _MOST_ITALIC = 0.4, 0.3  # of a document's letters: with more, it is how its text is set
+MAX_HEADING = 200  # letters: longer large text is a paragraph, such as an introduction or a quotation
+_MOST_LINES = 3  # of a heading as large as the text: more are a bold or italic paragraph
+_MOST_BOLD, _MOST_ITALIC = 0.4, 0.3  # of a document's letters: with more, its text itself is bold or italic
 _APART = 0.25  # font sizes between a bold heading and other bold text
-_LABEL_SIZE = 1.5  # of the body's size, below which large letters may be labels of a drawing
-_MAX_TITLES = 200  # of one page: each is compared with all of its lines
-_MAX_LINES = 3  # over which a title may run: each line that may begin one is compared with so many after it
+_LABEL_SIZE = 1.5  # of the body's size: smaller large letters may be labels of a drawing
+_MAX_TITLES = 200  # of one page: each is compared with all of the page's lines
+_MAX_LINES = 3  # of a title: each line that may begin a title is joined with up to this many
 _TABLE = 3.0
-"""Font sizes between two headings that may hold a table: one of a header and a row takes more, empty room less."""
-_IN_A_ROW = 3  # runs set alike without text between them: names, labels, a list; two of them if both are numbered
+"""Font sizes between two headings: a table of a header and a row takes more room, an empty gap takes less."""
+_IN_A_ROW = 3  # runs with one look and no text between them are names, labels or a list; two if both are numbered
 
 
 def mark_headings(pages: Pages, outline: Outline, body: float, stated: str) -> str:
-    """Set the levels of headings, and return the title of the document, or "" if none can be told.
+    """Set the levels of headings, and return the title of the document, or "" if unknown.
 
-    `stated` is the title that the file's metadata gives.
+    `stated` is the title in the file's metadata.
     """
     _mark_outlined(pages, outline)
     text = BodyText(body, *_marks_headings(pages))
@@ -218,7 +218,7 @@ def mark_headings(pages: Pages, outline: Outline, body: float, stated: str) -> s
 
 
 def _mark_outlined(pages: Pages, outline: Outline) -> None:
-    """Mark the lines named by an entry of the outline; a title may span three lines."""
+    """Mark the lines that outline entries name; a title may span three lines."""
     titles: defaultdict[int, dict[str, int]] = defaultdict(dict)
     for (page, title), level in outline.items():
         if len(titles[page]) < _MAX_TITLES:
@@ -230,7 +230,7 @@ def _mark_outlined(pages: Pages, outline: Outline) -> None:
 
 
 def _mark_titles(page: list[TextLine], wanted: dict[str, int]) -> None:
-    """Mark the lines of titles; where a title stands on a page several times, only those set as the first one."""
+    """Mark the lines of titles; of a title repeated on a page, only the occurrences that look like the first."""
     seen: dict[str, tuple[Font, float]] = {}
     for index, line in enumerate(page):
         if line.level:
@@ -243,7 +243,7 @@ def _mark_titles(page: list[TextLine], wanted: dict[str, int]) -> None:
 
 
 def _readings(page: list[TextLine], index: int, titles: Iterable[str]) -> Iterator[tuple[str, int]]:
-    """Yield the text of a line, alone and with those after it, while a title may begin so, and where each ends."""
+    """Yield the text of a line, alone and with the next lines, while a title may begin with it, and its end."""
     text = squeeze(page[index].text)
     if not text or len(text) > MAX_HEADING:
         return
@@ -260,7 +260,7 @@ def _set_level(lines: list[TextLine], level: int) -> None:
 
 
 def _marks_headings(pages: Pages) -> tuple[bool, bool]:
-    """Return whether bold letters, and whether slanted ones, are so few that they tell headings."""
+    """Return whether bold letters, and whether italic letters, are rare enough to indicate headings."""
     letters = bold = italic = 0
     for page in pages:
         for line in page:
@@ -290,7 +290,7 @@ def _is_large_heading(run: HeadingRun, text: str, body: BodyText) -> bool:
 
 
 def _is_weak_heading(run: HeadingRun, text: str, body: BodyText) -> bool:
-    """Return whether lines about as large as the text are a heading: short, apart, and above text."""
+    """Return whether lines about as large as the text are a heading: short, separate, and above text."""
     font = run.lines[0].font
     if not reads_as_heading(text, font.mono) or not (body.bold if run.look.bold else body.italic):
         return False
@@ -300,7 +300,7 @@ def _is_weak_heading(run: HeadingRun, text: str, body: BodyText) -> bool:
 
 
 def _is_within_code(run: HeadingRun, body: BodyText) -> bool:
-    """Return whether small letters of one width are above others of their size: a comment in code, say."""
+    """Return whether small monospaced text is above more of its size, as a comment in code may be."""
     after = run.after
     if after is None or not (run.lines[0].font.mono and after.font.mono):
         return False
@@ -308,19 +308,19 @@ def _is_within_code(run: HeadingRun, body: BodyText) -> bool:
 
 
 def _is_above_text(run: HeadingRun, body: BodyText) -> bool:
-    """Return whether what follows begins as text does, and not within a sentence."""
+    """Return whether the next line begins a text, and does not continue a sentence."""
     if run.after is None:
         return True
     return body.is_apart(run.gap_below()) or not run.after.text[:1].islower()
 
 
 def _is_apart(run: HeadingRun, body: BodyText) -> bool:
-    """Return whether slanted or capital letters, which stand in text, too, begin a paragraph of their own."""
+    """Return whether italic or capital letters, which occur in text, too, are a separate paragraph."""
     return body.is_apart(run.gap_above()) and run.after is not None
 
 
 def _is_alone(run: HeadingRun) -> bool:
-    """Return whether bold lines are separate from the bold lines above and below them."""
+    """Return whether bold lines are separate from bold lines above and below them."""
     before, after = run.before, run.after
     ends = after is None or not after.font.bold or run.gap_below() > _APART
     if before is None or before.level or not ends:
@@ -329,7 +329,7 @@ def _is_alone(run: HeadingRun) -> bool:
 
 
 def _drop_rows(runs: list[HeadingRun]) -> None:
-    """Drop what is set alike several times without text between: the largest letters, of a cover, may be."""
+    """Drop consecutive runs of one look without text between them, except the largest, as on a cover."""
     largest = max((run.look.size for run in runs if run.kept), default=0.0)
     for row in _rows(runs):
         numbered = len(row) > 1 and 0 < depth(row[0].text) == depth(row[1].text)
@@ -339,7 +339,7 @@ def _drop_rows(runs: list[HeadingRun]) -> None:
 
 
 def _rows(runs: list[HeadingRun]) -> Iterator[list[HeadingRun]]:
-    """Yield runs that stand one after the other without text between them and that are set alike."""
+    """Yield the groups of consecutive runs of one look without text between them."""
     row = runs[:1]
     for before, run in pairwise(runs):
         if before.after is run.lines[0] and before.look == run.look and not _TABLE < run.gap_above() < float("inf"):

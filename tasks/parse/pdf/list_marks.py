@@ -1,4 +1,4 @@
-"""PDF list marks: signs and numbers that begin items, drawn apart from them, or as shapes."""
+"""PDF list marks: signs and numbers that begin list items, including those drawn separately or as shapes."""
 
 import re
 from bisect import bisect_left
@@ -16,14 +16,14 @@ BULLET = re.compile(
     r"([•●▪■◦○‣∙·*–—➢➤✓❖▸▹►▻▶▷◆◇★☆→⇒»›□➔➜❑❒⬥⦁\u2043-]|o(?=\s)"
     rf"|[{_UNKNOWN}](?!\s+[{_UNKNOWN}]))\s+(?=\S)"
 )
-"""A sign that begins an item, or a letter of a font of signs, which has no meaning of its own."""
+"""A sign that begins an item; it may be a letter of a symbol font, which has no meaning of its own."""
 NUMBER = re.compile(r"(\(?(?:\d{1,3}|[a-z]|[ivx]{1,4}|[IVX]{1,4})[.)])\s+(?=\S)")
 CAPTION = re.compile(
     r"(?:table(?:au)?|tab(?:elle|ella|la|ela|\.)|fig(?:ur[ae]|\.)|abb(?:ildung|\.)|plate|chart|listing|gr[aá]fico|graph)\s*\d"
     r"|exhibit\s*\d+[.:]\s",
     re.IGNORECASE,
 )
-"""What a caption begins with; "Exhibit 10.1" is the title of what is appended."""
+"""The beginning of a caption; "Exhibit 10.1" is the title of an appended document instead."""
 _HEAD = 6  # letters of the longest number of an item: "(viii)"
 
 
@@ -31,21 +31,21 @@ def marker_of(text: str) -> re.Match[str] | None:
     """Return the sign or number that a list item begins with."""
     if text[1:2] == " ":
         return BULLET.match(text)
-    head = text[:_HEAD]  # most lines have neither sign there and need no search
+    head = text[:_HEAD]  # most lines have neither character there and need no search
     return NUMBER.match(text) if "." in head or ")" in head else None
 
 
 _LONGEST = 6  # characters of a mark: "(viii)"
-_REACH = 2.0  # font sizes between a mark and its item; what stands further away is a cell of a table
-_SIGNS = "\u2022\u25cf\u25cb\u25e6\u25b8\u25aa"  # which begin an item wherever they stand before text
-_SHARED_LEVEL = 0.6  # of the height, which a mark and the first line of its item share
+_REACH = 2.0  # font sizes between a mark and its item; text further away is a cell of a table
+_SIGNS = "\u2022\u25cf\u25cb\u25e6\u25b8\u25aa"  # always begin an item when they precede text
+_SHARED_LEVEL = 0.6  # of the height, by which a mark and the first line of its item overlap
 
 
 def with_marks(items: list[Item]) -> list[Item]:
-    """Return items with the marks that do not stand before their items in the page's content put there.
+    """Return items, with marks that do not directly precede their items in the page's content moved there.
 
-    WeasyPrint draws the text of a list first and then its numbers. A sign that is never a cell is put into the item
-    that follows it, since columns of a page may part them.
+    WeasyPrint draws the text of a list first and then its numbers. A sign that is never a cell is joined to the item
+    after it, because page columns may otherwise separate them.
     """
     moved = {place for place, item in enumerate(items) if _is_mark(item) and _is_moved(items, place)}
     return [item for place, item in enumerate(items) if place not in moved] if moved else items
@@ -59,8 +59,8 @@ def _is_moved(items: list[Item], place: int) -> bool:
 
 
 def _is_put(mark: Item, items: list[Item]) -> bool:
-    """Put a mark before the item that it belongs to; return whether there is one."""
-    if any(_begins_right_of(mark, item) for item in items):  # within a line: it is a raised sign of a formula
+    """Put a mark at the beginning of its item; return whether there is one."""
+    if any(_begins_right_of(mark, item) for item in items):  # text is just left of it: a raised sign of a formula
         return False
     first = next((item for item in items if _begins_right_of(item, mark) and not _is_mark(item)), None)
     if not isinstance(first, TextLine) or not isinstance(mark, TextLine):
@@ -71,7 +71,7 @@ def _is_put(mark: Item, items: list[Item]) -> bool:
 
 
 def _is_mark(item: Item) -> bool:
-    """Return whether a line is the number or sign of an item and nothing else; "(1)" may be the number of a formula."""
+    """Return whether a line is only the number or sign of an item; "(1)" is excluded, as it may number a formula."""
     if not isinstance(item, TextLine) or len(item.text) > _LONGEST or item.furniture or item.text[0] == "(":
         return False
     shown = f"{item.text} x"
@@ -84,7 +84,7 @@ def _is_followed(items: list[Item], place: int) -> bool:
 
 
 def _begins_right_of(item: Item, mark: Item) -> bool:
-    """Return whether a line begins closely behind a mark, on its level."""
+    """Return whether a line begins just right of a mark, on its level."""
     if not isinstance(item, TextLine) or not isinstance(mark, TextLine) or item is mark:
         return False
     if not -mark.size / 2 < item.box[0] - mark.box[2] < _REACH * mark.size:
@@ -97,12 +97,12 @@ _NEAR = 2.5  # font sizes: a dot further from the text is part of a drawing
 _LARGE = 0.6  # of the font size: larger dots are boxes or pictures
 _MOST = 1_000_000  # pairs of a dot and a line: beyond it, the page is a drawing
 _INDENTS = (4.0, 80.0)
-"""Points by which an item is indented. Less is a line set askew, more is another column or cell."""
-_FINENESS = 2  # steps in a point in which the sizes of dots are compared: exact sizes of one bullet differ by rounding
+"""Points by which an item is indented. Less is a misaligned line, more is another column or cell."""
+_FINENESS = 2  # steps per point for comparing the sizes of dots: exact sizes of one bullet differ by rounding
 
 
 def may_hold_bullets(lines: list[TextLine]) -> bool:
-    """Return whether a line is indented, by the lines around it or by all; else no search for bullets is needed."""
+    """Return whether a line is indented against the previous or the leftmost line; else there can be no bullets."""
     lefts = [line.box[0] for line in lines]
     outer = min(lefts, default=0.0)
     least, most = _INDENTS
@@ -111,19 +111,19 @@ def may_hold_bullets(lines: list[TextLine]) -> bool:
 
 
 def with_bullets(lines: list[TextLine], dots: list[Box]) -> None:
-    """Write a bullet before each line that has a dot before it, unless other text stands beside the dot."""
+    """Write a bullet at the beginning of each line with a dot before it, unless other text is next to the dot."""
     found = _repeated(dots)
     if not found or len(found) * len(lines) > _MOST:
         return
     items = [*_items(found, lines)]
     columns, bullets = _columns(found), {*_repeated([dot for _, dot in items])}
     for item, dot in items:
-        if dot in bullets or columns[_column(dot)] > 1:  # a dot of a drawing stands beside text by chance
+        if dot in bullets or columns[_column(dot)] > 1:  # dots of drawings are next to text by chance
             _write_bullet(item, dot)
 
 
 def _items(dots: list[Box], lines: list[TextLine]) -> Iterator[tuple[TextLine, Box]]:
-    """Yield the lines that have a dot before them, each with its dot."""
+    """Yield each line that has a dot before it, with its dot."""
     ordered = sorted(lines, key=lambda line: line.box[3])
     bottoms = [line.box[3] for line in ordered]
     tallest = max((line.height for line in lines), default=0.0)
@@ -135,14 +135,14 @@ def _items(dots: list[Box], lines: list[TextLine]) -> Iterator[tuple[TextLine, B
 
 
 def _beside(dot: Box, ordered: list[TextLine], bottoms: list[float], tallest: float) -> list[TextLine]:
-    """Return the lines that the middle of a dot stands beside, of lines in the order of their bottoms."""
+    """Return the lines level with the middle of a dot; `ordered` are all lines, sorted by their bottoms."""
     middle = (dot[1] + dot[3]) / 2
     first, end = bisect_left(bottoms, middle), bisect_left(bottoms, middle + tallest)
     return [line for line in ordered[first:end] if line.box[1] < middle]
 
 
 def _first_right(dot: Box, beside: list[TextLine]) -> TextLine | None:
-    """Return the first line to the right of a dot, None unless it is near and large enough for its item."""
+    """Return the first line right of a dot; None unless it is near and large enough to be the dot's item."""
     right = min((line for line in beside if line.box[0] >= dot[2]), key=lambda line: line.box[0], default=None)
     if right is None or right.box[0] - dot[2] > _NEAR * right.size:
         return None
@@ -150,7 +150,7 @@ def _first_right(dot: Box, beside: list[TextLine]) -> TextLine | None:
 
 
 def _is_between(line: TextLine, dot: Box, item: TextLine) -> bool:
-    """Return whether another line stands on the dot of an item or close to its left, as it does within text."""
+    """Return whether another line covers an item's dot or is close to its left, as for a dot within text."""
     return line is not item and dot[0] - item.size <= line.box[2] and line.box[0] <= dot[2]
 
 
@@ -161,13 +161,13 @@ def _write_bullet(item: TextLine, dot: Box) -> None:
 
 
 def _repeated(dots: list[Box]) -> list[Box]:
-    """Return the dots of which two of one size stand below one another: one alone is part of a drawing."""
+    """Return the dots of sizes that occur at least twice in one column; a single dot is part of a drawing."""
     sizes = {(wide, high) for (wide, high, _), count in _columns(dots).items() if count > 1}
     return [dot for dot in dots if _size(dot) in sizes]
 
 
 def _columns(dots: list[Box]) -> Counter[tuple[int, int, int]]:
-    """Return how many dots of each size stand below one another."""
+    """Return the number of dots of each size and left edge."""
     return Counter(map(_column, dots))
 
 

@@ -1,6 +1,6 @@
-"""PDF blocks: the lines of a flow as headings, paragraphs, items, code and tables, and what goes on elsewhere.
+"""PDF blocks: group the lines of a flow into headings, paragraphs, items, code and tables.
 
-What continues in another column or on another page is rejoined; names at the beginning of paragraphs are found.
+Text that continues in another column or on another page is rejoined, and run-in headings are split off.
 """
 
 import re
@@ -21,10 +21,10 @@ from docmill.tasks.parse.pdf.text.characters import HYPHEN, LEVEL, RAISED
 from docmill.tasks.parse.pdf.text.line import TextLine
 from docmill.tasks.parse.pdf.text.pdfium_calls import around_all
 
-_FULL = 0.75  # of the flow's width, which a line reaches that goes on below
-_ENOUGH = 3  # gaps: with fewer the usual one is not known
-_WIDEST = 2.5  # font sizes: beyond it the lines are not double-spaced text but rows of something else
-SHORT = 0.2  # of the width, by which a line that ends a paragraph is shorter than others
+_FULL = 0.75  # of the flow's width, which a line that continues below reaches
+_ENOUGH = 3  # gaps: with fewer, the usual gap is unknown
+_WIDEST = 2.5  # font sizes: with larger gaps, the lines are not double-spaced text but rows of something else
+SHORT = 0.2  # of the width, by which the last line of a paragraph is shorter than others
 
 
 class FlowMeasure:
@@ -40,12 +40,12 @@ class FlowMeasure:
 
     @cached_property
     def sides(self) -> tuple[float, float]:
-        """Return where the lines begin on the left and end on the right."""
+        """Return the leftmost and rightmost edges of the lines."""
         return min(line.box[0] for line in self.lines), max(line.box[2] for line in self.lines)
 
     @cached_property
     def _within(self) -> list[tuple[TextLine, TextLine]]:
-        """Return lines and those below them that go on their sentences; nothing if they are too few to tell."""
+        """Return pairs of lines of which the lower continues the upper's sentence; none if they are too few to tell."""
         found = [pair for pair in pairwise(self.lines) if self.is_full(pair[0]) and may_go_on(*pair)]
         return found if len(found) >= _ENOUGH else []
 
@@ -57,22 +57,22 @@ class FlowMeasure:
 
     @cached_property
     def step(self) -> float:
-        """Return the usual distance from the foot of such a line to that of the next, in font sizes; 0 if unknown."""
+        """Return the usual distance between the bottoms of such lines, in font sizes; 0 if unknown."""
         return median([(lower.box[3] - upper.box[3]) / upper.size for upper, lower in self._within] or [0.0])
 
     def is_full(self, line: TextLine) -> bool:
-        """Return whether a line reaches as far as one that goes on below."""
+        """Return whether a line reaches as far as lines that continue below."""
         left, right = self.sides
         return line.box[2] - left > _FULL * (right - left)
 
     def is_short(self, line: TextLine) -> bool:
-        """Return whether a line ends far from where others do."""
+        """Return whether a line ends far left of where others end."""
         left, right = self.sides
         return right - line.box[2] > SHORT * max(right - left, 1)
 
 
 def may_go_on(upper: TextLine, lower: TextLine) -> bool:
-    """Return whether a line may go on the sentence of the one above it; a command, set as code below it, does not."""
+    """Return whether a line may continue the sentence above it; a command in code font below a text does not."""
     return lower.text[:1].islower() and upper.size == lower.size and upper.font.mono == lower.font.mono
 
 
@@ -83,35 +83,35 @@ _CLAUSE = re.compile(r"\d{1,3}(?:\.\d{1,3})+\.?|\(?(?:\d{1,3}|[a-z]|[ivx]{1,5})[
 _SENTENCE_SIGNS = "-–—→⇒›»"
 _ENDS = (".", "!", "?", ":", "”", '"')
 
-# Lengths below are in font sizes unless something else is said.
-_SMALL = 0.93  # of the body's font size: footnotes are set smaller; more takes numbered text for notes
-_SAME_SIZE = 0.15  # of the font size, by which lines of one block may differ: signs in them are set smaller or larger
+# Lengths below are in font sizes unless stated otherwise.
+_SMALL = 0.93  # of the body's font size: footnotes are smaller; a higher limit takes numbered text for notes
+_SAME_SIZE = 0.15  # of the font size, by which lines of one block may differ: signs in them may be smaller or larger
 
-# Gaps. One that is too small cuts a paragraph at a line with a high sign; one too large joins two paragraphs.
-_TIGHT_GAP = 0.6  # within which lines always belong together
-_WIDE_GAP = 1.5  # the same where a sentence plainly goes on: two lines of one may be all that tell of wide spacing
-_MORE_GAP = 0.35  # by which a gap may be larger than usual: between paragraphs lies about half a line more
-_NEXT_STEP = 1.3  # from foot to foot of two lines: no lines are set closer with more than that to the next paragraph
-_HEADING_GAP = 0.8  # between the lines of one heading; two headings stand further apart
-_BLANK_LINES = 3.4  # as high as two blank lines, which code may hold; more is another listing
-_RECENT_GAPS = 4  # lines at the end of a block, the smallest gap between which is usual
+# Gaps. Too small a limit cuts a paragraph at a line with a high sign; too large a limit joins two paragraphs.
+_TIGHT_GAP = 0.6  # lines with a smaller gap always belong together
+_WIDE_GAP = 1.5  # the same if a sentence clearly continues: its two lines may be the only sign of wide spacing
+_MORE_GAP = 0.35  # by which a gap may be larger than usual: between paragraphs it is larger by about half a line
+_NEXT_STEP = 1.3  # minimum distance between the bottoms of the last line of a paragraph and the next paragraph's first
+_HEADING_GAP = 0.8  # between the lines of one heading; two headings are further apart
+_BLANK_LINES = 3.4  # the height of two blank lines, which code may have; a larger gap begins another listing
+_RECENT_GAPS = 4  # lines at the end of a block, of which the smallest gap is the usual one
 
 
-_RECENT = 8  # lines at the end of a block that tell its width: what flows beside a picture changes it
+_RECENT = 8  # lines at the end of a block that show its width, which changes next to a picture
 
-_FURTHER = 0.5  # in, for a list within an item, or out, for the text after a list
+_FURTHER = 0.5  # further right for a list within an item, or further left for the text after a list
 _SAME_INDENT, _NEXT_INDENT = 3.0, 6.0
-"""Points. Further out than the first an item ends a level of its list, further in than the second it begins one.
+"""Points. An item further left than the first ends a level of its list; one further right than the second begins one.
 
-Between them lies what is set a little askew on one level, as numbers are that end, and do not begin, below one another.
+Items in between are on the same level, slightly misaligned, as right-aligned numbers are.
 """
 
 
 @dataclass(slots=True)
 class PageBlock:
-    """The lines, or the table, of one element; `note` is the number of a footnote.
+    """The lines or the table of one element; `note` is the number of a footnote.
 
-    `lines` are those among its items, then those that continue its text in another column or on another page.
+    `lines` are the lines among its items, then lines that continue its text in another column or on another page.
     """
 
     kind: str
@@ -134,7 +134,7 @@ def blocks(flow: list[Item], body: float, code: bool) -> list[PageBlock]:
 
     `body` is the font size of most of the document's text.
     """
-    indents: list[float] = []  # of the items that the next may be within
+    indents: list[float] = []  # of the items that may contain the next one
     found: list[PageBlock] = []
     for group in _groups(flow, FlowMeasure(flow), code):
         block = _block(group, code) if isinstance(group, list) else PageBlock(group.kind, [group], group.page)
@@ -152,7 +152,7 @@ def blocks(flow: list[Item], body: float, code: bool) -> list[PageBlock]:
 
 
 def _is_number_of(above: PageBlock, block: PageBlock) -> bool:
-    """Return whether a paragraph is nothing but the number of the clause that the next one, further in, holds."""
+    """Return whether a paragraph is only the number of the clause that follows it, indented."""
     if above.kind != "paragraph" or block.kind != "paragraph" or len(above.lines) > 1:
         return False
     number, first = above.lines[0], block.lines[0]
@@ -202,7 +202,7 @@ def _kind(first: TextLine, code: bool) -> tuple[str, str]:
 
 
 def _indents(indents: list[float], left: float) -> list[float]:
-    """Return the indents of the items around one that begins at `left`, and its own."""
+    """Return the indents of the items around an item that begins at `left`, and its own."""
     around = [*indents]
     while around and around[-1] > left + _SAME_INDENT:
         around.pop()
@@ -210,7 +210,7 @@ def _indents(indents: list[float], left: float) -> list[float]:
 
 
 def _is_bullet(mark: re.Match[str], before: TextLine) -> bool:
-    """Return whether a sign begins an item, and is none of the sentence that the line before began."""
+    """Return whether a sign begins an item, rather than being part of the sentence of the previous line."""
     if mark[1] == "·":
         return " · " not in before.text
     if mark[1] not in _SENTENCE_SIGNS:
@@ -219,7 +219,7 @@ def _is_bullet(mark: re.Match[str], before: TextLine) -> bool:
 
 
 def _is_number(mark: re.Match[str], line: TextLine, block: list[TextLine]) -> bool:
-    """Return whether a number begins an item: as far left as its block, or further in as the first of a list."""
+    """Return whether a number begins an item: as far left as its block, or indented as the first item of a list."""
     first, last = block[0], block[-1]
     further_in = line.box[0] > last.box[0] + _FURTHER * line.size or last.text.endswith(":")
     inner = _FIRST.fullmatch(mark[1]) is not None and further_in
@@ -227,9 +227,9 @@ def _is_number(mark: re.Match[str], line: TextLine, block: list[TextLine]) -> bo
 
 
 def _note(first: TextLine, body: float) -> str:
-    """Return the number of what may be a footnote: small text that begins with a number; "" for other text."""
+    """Return the number of a possible footnote: small text that begins with a number; "" for other text."""
     match = _NOTE.match(first.text) if first.size < body * _SMALL else None
-    if match is None or not any(map(str.isalpha, first.text)):  # figures alone are a chart's
+    if match is None or not any(map(str.isalpha, first.text)):  # only figures: part of a chart
         return ""
     return match[1] or match[2]
 
@@ -259,7 +259,7 @@ def _is_more_code(last: TextLine, line: TextLine) -> bool:
 
 
 def _is_set_below(last: TextLine, line: TextLine) -> bool:
-    """Return whether a line begins below another, no further right than its end, in a font of about its size."""
+    """Return whether a line begins below another, not right of its end, in about the same font size."""
     if abs(line.size - last.size) > _SAME_SIZE * last.size:
         return False
     return line.box[1] > last.box[1] and line.box[0] <= last.box[2]
@@ -275,7 +275,7 @@ def _is_far_below(block: list[TextLine], line: TextLine, measure: FlowMeasure) -
 
 
 def _is_within_sentence(last: TextLine, line: TextLine, measure: FlowMeasure) -> bool:
-    """Return whether a line plainly goes on the sentence of the full line above it."""
+    """Return whether a line clearly continues the sentence of the full line above it."""
     if abs(line.box[0] - last.box[0]) > _SAME_INDENT or not may_go_on(last, line) or last.text.endswith(_ENDS):
         return False
     return measure.is_full(last)
@@ -287,12 +287,12 @@ def _is_more_heading(block: list[TextLine], line: TextLine) -> bool:
 
 
 def _is_code(line: TextLine) -> bool:
-    """Return whether a line is code: in a font of one width, and not an address, which is often set in one too."""
+    """Return whether a line is code: monospaced, and not an address, which is often monospaced, too."""
     return line.font.mono and _ADDRESS.fullmatch(line.text) is None
 
 
 def _is_indented(last: TextLine, line: TextLine, measure: FlowMeasure) -> bool:
-    """Return whether a line's indent differs from the one before, or is larger than that of the flow."""
+    """Return whether a line's indent differs from the previous line's, or is larger than the flow's."""
     return abs(line.box[0] - last.box[0]) > line.size or line.box[0] - measure.sides[0] > line.size
 
 
@@ -302,7 +302,7 @@ def _usual_gap(block: list[TextLine]) -> float:
 
 def _begins(block: list[TextLine], line: TextLine, measure: FlowMeasure) -> bool:
     """Return whether a line begins an item, a footnote or, by indent or after a short line, a paragraph."""
-    is_below_bold = len(block) == 1 and block[0].font.bold and not line.font.bold  # a heading, or a name
+    is_below_bold = len(block) == 1 and block[0].font.bold and not line.font.bold  # below a heading or a name
     if is_below_bold or _begins_item(block, line) or line.text.startswith(RAISED):
         return True
     if marker_of(block[0].text):
@@ -311,7 +311,7 @@ def _begins(block: list[TextLine], line: TextLine, measure: FlowMeasure) -> bool
 
 
 def _is_stepped(block: list[TextLine], line: TextLine, measure: FlowMeasure) -> bool:
-    """Return whether a line's foot is further below the last one than usual; the boxes of some fonts hide the gap."""
+    """Return whether a line's bottom is further below the last line's than usual; boxes of some fonts hide the gap."""
     step = line.box[3] - block[-1].box[3]
     if step < _NEXT_STEP * line.size:
         return False
@@ -327,7 +327,7 @@ def _begins_item(block: list[TextLine], line: TextLine) -> bool:
 
 
 def _begins_paragraph(block: list[TextLine], line: TextLine, measure: FlowMeasure) -> bool:
-    """Return whether a line is indented or follows a short one; one line alone must be short and not in line."""
+    """Return whether a line is indented or follows a short line; after a block of one line, it needs both signs."""
     last = block[-1]
     if _is_stepped(block, line, measure):
         return True
@@ -342,14 +342,14 @@ def _begins_paragraph(block: list[TextLine], line: TextLine, measure: FlowMeasur
 _TEXT = ("paragraph", "list_item")
 _GOES_ON = (*_TEXT, "code")
 _OPEN = (",", ";", "-", "\u2010", "(", HYPHEN)
-_ROW_LINES = 2  # of a row that stands apart, such as the name of a group: more are a paragraph between two tables
-_JUSTIFIED = 2  # lines above that end alike: by chance, two do so in ragged text
+_ROW_LINES = 2  # of a separate row, such as the name of a group: more are a paragraph between two tables
+_JUSTIFIED = 2  # lines above that must end at the same place: in ragged text, two lines may do so by chance
 _RAGGED = 0.3  # of the font size, by which justified lines may differ: TeX hangs punctuation into the margin
-_SMALL_PRINT = 0.9  # of it: notices and notes are set in nine tenths of the text's size and less
+_SMALL_PRINT = 0.9  # of the font size: notices and notes are set in at most nine tenths of the text's size
 
 
 def connect(blocks: list[PageBlock]) -> list[PageBlock]:
-    """Return the blocks of a document, with continuations moved to the beginning of their text.
+    """Return the blocks of a document, with continuations joined to the text that they continue.
 
     Only furniture, footnotes, tables, captions and small print may come between; they follow the text.
     """
@@ -368,9 +368,9 @@ def connect(blocks: list[PageBlock]) -> list[PageBlock]:
 
 
 def _with_whole_tables(blocks: list[PageBlock]) -> Iterator[PageBlock]:
-    """Yield blocks, with the rest of a table appended to it; only furniture, or a row of one cell, may come between."""
+    """Yield blocks, with continued tables joined; only furniture, or a row of one cell, may come between."""
     before: PageTable | None = None
-    held: list[PageBlock] = []  # what may be a row, until the next block shows whether the table goes on
+    held: list[PageBlock] = []  # a possible row, until the next block shows whether the table continues
     for block in blocks:
         table = block.items[0] if isinstance(block.items[0], PageTable) else None
         if before is not None and table is not None and append_table(before, table, held[0].lines if held else ()):
@@ -387,7 +387,7 @@ def _with_whole_tables(blocks: list[PageBlock]) -> Iterator[PageBlock]:
 
 
 def _may_be_row(block: PageBlock) -> bool:
-    """Return whether a block may be a row of a table, of which only one cell is filled."""
+    """Return whether a block may be a table row with only one filled cell."""
     return block.kind == "paragraph" and not block.note and 0 < len(block.lines) <= _ROW_LINES
 
 
@@ -398,7 +398,7 @@ def _may_interrupt(block: PageBlock) -> bool:
 
 
 def _is_small_print(open_text: PageBlock, block: PageBlock) -> bool:
-    """Return whether a block is set smaller than a text that stops within a sentence, as a copyright notice is."""
+    """Return whether a block, such as a copyright notice, is smaller than the open text, which stops mid-sentence."""
     if block.kind != "paragraph" or open_text.kind not in _TEXT or not open_text.lines:
         return False
     last = open_text.lines[-1]
@@ -406,21 +406,21 @@ def _is_small_print(open_text: PageBlock, block: PageBlock) -> bool:
 
 
 def _is_code_on(before: PageBlock, after: PageBlock) -> bool:
-    """Return whether code continues the code that ended the column or page before: both are set alike."""
+    """Return whether code continues the code at the end of the previous column or page in the same font size."""
     if before.kind != "code" or after.kind != "code":
         return False
     return _is_elsewhere(before.lines[-1], after.lines[0]) and _is_set_alike(before.lines[-1], after.lines[0])
 
 
 def _is_elsewhere(last: TextLine, first: TextLine) -> bool:
-    """Return whether a line stands on the next page, or higher on the same one, in another column."""
+    """Return whether a line is on the next page, or higher on the same page, so in another column."""
     return first.page == last.page + 1 or (first.page == last.page and first.box[1] < last.box[1])
 
 
 def _goes_on(before: PageBlock, after: PageBlock) -> bool:
-    """Return whether a text plainly goes on: it stops within a sentence, and the next begins with a small letter.
+    """Return whether a text clearly continues: it stops mid-sentence, and the next begins with a lower-case letter.
 
-    One of both is enough where its last line is as long as those above it.
+    One of these is enough if its last line is as long as the lines above it.
     """
     if after.kind != "paragraph" or before.kind not in _TEXT or not before.lines:
         return False
@@ -432,7 +432,7 @@ def _goes_on(before: PageBlock, after: PageBlock) -> bool:
 
 
 def _is_full(lines: list[TextLine]) -> bool:
-    """Return whether the last of some lines ends where those above it end, as within a justified paragraph."""
+    """Return whether the last line ends where the lines above it end, as within a justified paragraph."""
     last = lines[-1]
     above = [line.box[2] for line in lines[-1 - _JUSTIFIED : -1] if line.page == last.page]
     return len(above) == _JUSTIFIED and max(above) - min(*above, last.box[2]) < _RAGGED * last.size
@@ -443,12 +443,12 @@ def _is_set_alike(last: TextLine, first: TextLine) -> bool:
 
 
 def _is_open(text: str) -> bool:
-    """Return whether a text stops within a sentence; one letter is a label of a figure."""
+    """Return whether a text stops mid-sentence; a single letter is a label of a figure."""
     return len(text) > 1 and (text[-1].isalnum() or text.endswith(_OPEN))
 
 
 def with_run_in_headings(blocks: list[PageBlock]) -> Sequence[PageBlock]:
-    """Return blocks, those with a lead in two if the leads of the document are headings."""
+    """Return blocks; if the document's leads are headings, blocks with a lead are split into heading and text."""
     led = {at: found for at, block in enumerate(blocks) if (found := _led(block)).rest}
     return headed(blocks, led, _parted)
 
@@ -462,7 +462,7 @@ def _parted(block: PageBlock, led: LedParagraph, level: int) -> Iterator[PageBlo
 
 
 def _led(block: PageBlock) -> LedParagraph:
-    """Return the lead of a paragraph, and what follows it; nothing of what has none."""
+    """Return the lead of a paragraph and the text after it; both empty if it has no lead."""
     if block.kind != "paragraph" or block.note or not block.lines or not block.lines[0].lead:
         return LedParagraph("", "")
     first, *others = block.lines
