@@ -22,8 +22,7 @@ def _outliving(stream: TextIO, name: str) -> TextIO:
         return stream
     raw = _Stream(stream.fileno(), name)
     buffer: Any = raw if stream.write_through else BufferedWriter(raw)
-    options = {"line_buffering": stream.line_buffering, "write_through": stream.write_through}
-    return TextIOWrapper(buffer, stream.encoding, stream.errors, **options)
+    return TextIOWrapper(buffer, stream.encoding, stream.errors, None, stream.line_buffering, stream.write_through)
 
 
 class _Stream(FileIO):

@@ -44,13 +44,15 @@ def places(uri: str, before: int, context: str, answers: list[tuple[int, str]]) 
     found = {}
     for start, text in answers:
         if text.strip() and context[start : start + len(text)] == text:
-            found[before + start] = {"document": uri, "start_char": before + start, "text": text}
-    return [one | {"end_char": one["start_char"] + len(one["text"])} for one in found.values()]
+            begin = before + start
+            found[begin] = {"document": uri, "start_char": begin, "text": text, "end_char": begin + len(text)}
+    return list(found.values())
 
 
 def write(path: Path, folder: Path, most_questions: int, letters: int) -> None:
     """Write the set of a file into a folder."""
-    given, chance, asked, written, count = list(articles(path).items()), random.Random(SEED), {}, 0, 0
+    given, chance, written, count = list(articles(path).items()), random.Random(SEED), 0, 0
+    asked = dict[str, list[dict[str, Any]]]()
     chance.shuffle(given)
     (folder / "docs").mkdir(parents=True)
     for title, paragraphs in given:
