@@ -74,7 +74,7 @@ def http_app(
         app.include_router(router, dependencies=[Depends(_check_names)])
     app.add_api_route("/", index, methods=["GET"], include_in_schema=False)
     app.mount(PATH, PageFiles())
-    _add_errors(app, stores, [route for one in (*routers, app) for route in one.routes])
+    _add_errors(app, stores, [*(route for one in routers for route in one.routes), *app.routes])
     if access.origins:
         app.add_middleware(
             CORSMiddleware,
