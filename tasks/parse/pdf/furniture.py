@@ -114,9 +114,9 @@ def pages_in_a_row(pages: Sequence[int], step: int, least: int) -> set[int]:
     return {page for row in rows if len(row) >= least for page in row}
 
 
-# Of the page's height. A wider margin contains body text, which few pages cannot tell from repeated text.
+# Of the page's height. A wider margin contains body text; with few pages, it looks like repeated text.
 _MARGIN, _NARROW_MARGIN = 0.16, 0.08
-_FARTHEST = 0.3  # margin around a short text: its first or last line may be the page number, if it counts
+_FARTHEST = 0.3  # margin around a short text: its first or last line may be the page number, which has to count
 _OFF_CENTRE = 0.03  # of the page's width, by which a centred page number may be off the middle
 _LARGE = 1.12  # of the body's font size: text this large in a margin may be a heading
 _FEW = 6  # letters: shorter vertical text is a label of a drawing

@@ -193,7 +193,7 @@ _MOST_BOLD, _MOST_ITALIC = 0.4, 0.3  # of a document's letters: with more, its t
 _APART = 0.25  # font sizes between a bold heading and other bold text
 _LABEL_SIZE = 1.5  # of the body's size: smaller large letters may be labels of a drawing
 _MAX_TITLES = 200  # of one page: each is compared with all of the page's lines
-_MAX_LINES = 3  # of a title: each line that may begin a title is joined with up to this many
+_MAX_LINES = 3  # of a title: a line that may begin one is compared alone and joined with the next two
 _TABLE = 3.0
 """Font sizes between two headings: a table of a header and a row takes more room, an empty gap takes less."""
 _IN_A_ROW = 3  # runs with one look and no text between them are names, labels or a list; two if both are numbered

@@ -272,7 +272,7 @@ def _cells(cut: list[Row], spans: list[Span], rules: LevelRules) -> list[_Placed
 
 
 def _is_more(above: Row, row: Row, column: int, rules: LevelRules) -> bool:
-    """Return whether a row is the next line of a cell above: one cell, not in the first column or in lower case."""
+    """Return whether a row is the next line of a cell above: one cell, right of the first column or in lower case."""
     if len(row) > 1 or is_parted([*chain.from_iterable(above)], [*row[0]], rules):
         return False
     return column > 0 or row[0][0].text[:1].islower()

@@ -74,7 +74,7 @@ def _boxes(cells: list[Cell]) -> Iterator[Cell]:
 
 
 def _parts(cells: list[Cell], side: Callable[[Cell], Extent]) -> Iterator[list[Cell]]:
-    """Yield the groups of boxes between rules that cross the whole form, by rows or by columns."""
+    """Yield the groups of boxes between rules that cross all of them, by rows or by columns."""
     part: list[Cell] = []
     end = 0.0
     for cell in sorted(cells, key=side):

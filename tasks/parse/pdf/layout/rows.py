@@ -69,7 +69,7 @@ class Layout:
     apart: float = 0.5  # font sizes between words in two columns: no space within a sentence is as wide
     other_size: float = 0.25  # of the font size, by which an outer row's font size may differ
     reach: float = 1.3  # line heights to the next outer row; twice as far if it is `full`
-    full: float = 0.8  # share of the columns that no caption fills
+    full: float = 0.8  # share of the columns that a full row fills; no caption fills as many
     filled: float = 0.5  # share of the columns that an outer row fills; a caption or a note fills one
     close: float = 0.8  # maximum line heights from a name over several columns to the header below
     leading: float = 0.3  # line heights between the lines of one column name
@@ -202,7 +202,7 @@ _SHARED = 0.3  # of the height, by which pieces on one level overlap
 _RISE = 1.6  # line heights by which a cell may begin above the middle of its row
 _CLOSE = 0.6  # of its height: the next line of a cell is closer; the next row of a loosely set table is not
 _HIGHER = 0.35  # of its height, by which text centred on two lines is above the lower one
-_OFF_MIDDLE = 0.25  # of its height, by which a line off the level of another must differ
+_OFF_MIDDLE = 0.25  # of its height: a line whose middle differs more is on another level
 _MOST_LINES = 12  # of a cell: with more, the joined row is probably two columns of text
 
 

@@ -120,7 +120,7 @@ def _score(held: list[ColumnRun], gutter: float) -> float:
 
 
 def _are_apart(sides: _Sides, gutter: float) -> bool:
-    """Return whether a gutter has runs on both sides and none ends within it.
+    """Return whether a gutter has runs on both sides, and beside these no run ends in it.
 
     A title above both sides or a page number below them may end in it.
     """
