@@ -54,8 +54,8 @@ class ContextualizerPlugin(Protocol):
     that is called without arguments.
 
     Attributes:
-        Raise it whenever `say` returns another text. Together with the version of the distribution, it is part of the
-        key of each document whose contexts the plugin wrote, so that exactly those are written again.
+        version: Raise it whenever `say` returns another text. Together with the version of the distribution, it is part
+            of the key of each document whose contexts the plugin wrote, so that exactly those are written again.
     """
 
     version: int | str

@@ -52,9 +52,9 @@ class Format:
     fields are signs of the format and their consequences:
 
     - `signatures`: bytes at an offset; `members` and `streams`: prefixes of the first name in a zip archive or a
-    compound file; `opendocument`: the kind of document that its `mimetype` states.
+      compound file; `opendocument`: the kind of document that its `mimetype` states.
     - `begins`: a beginning that proves the format, whatever the name. `holds`: content with which a text's suffix is
-    believed; without it, the text needs other signs.
+      believed; without it, the text needs other signs.
     - `akin`: formats and languages that only the name distinguishes. `labels`: the classifier's names of the format.
     - `content_type`: that of all documents of the format, and why (`because`).
     """

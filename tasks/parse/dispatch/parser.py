@@ -77,10 +77,11 @@ class ParserPlugin(Protocol):
         options: A frozen dataclass, of the standard library or of pydantic, or `docmill.plugins.NoOptions`.
             `__post_init__`, or pydantic, refuses wrong values with a `ValueError`. `options` of `[[parse.readers]]`
             is checked with it.
-        The formats that it reads, each with the signs of its files. A format of docmill has no signs: such a file goes
-        to the plugin if `[[parse.readers]]` says so. A new format goes to the plugin without a setting. Its signs are
-        suffixes, in lower case with their dot (".cook"), and signatures, which are the first bytes of a binary file
-        (b"COOK"). Suffixes that docmill knows, and signatures of files that it reads itself, remain docmill's.
+        formats: The formats that it reads, each with the signs of its files. A format of docmill has no signs: such a
+            file goes to the plugin if `[[parse.readers]]` says so. A new format goes to the plugin without a setting.
+            Its signs are suffixes, in lower case with their dot (".cook"), and signatures, which are the first bytes of
+            a binary file (b"COOK"). Suffixes that docmill knows, and signatures of files that it reads itself, remain
+            docmill's.
     """
 
     version: int | str

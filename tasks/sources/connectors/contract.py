@@ -15,12 +15,12 @@ class SourceItem:
     Attributes:
         name: Its path within the source, with `/` between folders, such as `guides/start.md`. The suffix gives the
             type. It is a plain path: relative, without `..`, of at most 1,024 characters.
-        A text that changes whenever the bytes change, such as a revision or a hash. An item with an unchanged version
-        is not fetched again.
-        Its bytes, or 0 if unknown before it is fetched.
-        When it was last changed, in nanoseconds since 1970, or 0.
-        What the source says about it besides its bytes, such as its author; stored in the column `described`. `access`
-        is a list of the principals who may see it. If only this changes, nothing is fetched.
+        version: A text that changes whenever the bytes change, such as a revision or a hash. An item with an unchanged
+            version is not fetched again.
+        size: Its bytes, or 0 if unknown before it is fetched.
+        modified_ns: When it was last changed, in nanoseconds since 1970, or 0.
+        metadata: What the source says about it besides its bytes, such as its author; stored in the column `described`.
+            `access` is a list of the principals who may see it. If only this changes, nothing is fetched.
     """
 
     name: str
