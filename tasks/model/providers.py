@@ -11,7 +11,7 @@ from typing import Any
 from docmill.storage.errors import ConfigError
 from docmill.storage.process.client_errors import RETRIES, explained
 from docmill.storage.process.extras import extra
-from docmill.storage.search.encode.api.api_address import OPENAI_URL
+from docmill.storage.search.encode.api.api_address import asked_at
 from docmill.tasks.model.circuit_breaker import Breaker
 from docmill.tasks.model.completion import Model, ModelOptions, Reply, SentPicture, Usage
 
@@ -24,7 +24,7 @@ class Chat:
     def __init__(self, options: ModelOptions) -> None:
         with extra("openai", "[model] provider openai"):
             import openai
-        self._url = options.base_url or os.environ.get(OPENAI_URL, "")
+        self._url = asked_at(options.base_url)
         key = os.environ.get(OPENAI_KEY) or ("none" if self._url else "")
         if not key:
             raise ConfigError(f"[model] provider openai needs a key in the environment variable {OPENAI_KEY}")

@@ -1,6 +1,5 @@
 """Output: results go to standard output, everything else to standard error."""
 
-import errno
 import os
 import re
 import sys
@@ -10,7 +9,6 @@ from contextlib import suppress
 from decimal import Decimal
 from itertools import accumulate
 from pathlib import Path
-from tempfile import TemporaryFile
 from typing import Annotated, Any
 
 import typer
@@ -64,11 +62,15 @@ def _stays(path: Path) -> bool:
 
 def _takes_files(folder: Path) -> bool:
     """Return whether files can be created in a folder. Its mode is not reliable, such as in /proc."""
+    from tempfile import TemporaryFile  # few commands write files, and each takes 3 ms to import it
+
+    from docmill.storage.files import FULL
+
     try:
         with TemporaryFile(dir=folder):
             return True
     except OSError as error:
-        return error.errno in (errno.ENOSPC, errno.EDQUOT)  # a full disk, which has another message
+        return error.errno in FULL  # which has another message
 
 
 def write_output(path: Path, data: bytes) -> None:

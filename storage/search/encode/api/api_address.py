@@ -20,7 +20,7 @@ OWN, LITELLM = "openai:", "litellm:"
 OWN_LIMIT, OTHER_LIMIT = 8191, 512
 """The default token limits: that of OpenAI's embedding models, and the lowest of common models elsewhere."""
 OPENAI = "https://api.openai.com/v1"  # only for messages: the client itself knows its server
-OPENAI_URL = "OPENAI_BASE_URL"  # the variable from which the official client takes its server
+_URL = "OPENAI_BASE_URL"  # the variable from which the official client takes its server
 _SERVER, _MODEL = "DOCMILL_EMBEDDING__BASE_URL", "DOCMILL_EMBEDDING__MODEL"
 _PLAIN = ":/ ,"
 _TYPES = {
@@ -33,6 +33,11 @@ _TYPES = {
 }
 """The default `input_type` for queries and for chunks, by the beginning of a litellm model's name."""
 _OPERATION = ("base_url", "token_limit", "batch_texts", "max_concurrency", "timeout_s")
+
+
+def asked_at(base_url: str) -> str:
+    """Return the URL that the official client asks: the setting, or that of the environment; "" is OpenAI's own."""
+    return base_url or os.environ.get(_URL, "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +76,7 @@ class ApiAddress:
     @property
     def asked(self) -> str:
         """Return the URL of the server that is asked: `base_url`, or that of the environment; "" is the provider's."""
-        return self.base_url or (os.environ.get(OPENAI_URL, "") if self.client == OWN else "")
+        return asked_at(self.base_url) if self.client == OWN else self.base_url
 
     @property
     def server(self) -> str:

@@ -70,7 +70,7 @@ def written_language(text: str) -> str:
     if han + kana:
         letters["zh" if kana < _KANA * (han + kana) else "ja"] = _LETTERS_A_SIGN * (han + kana)
     script, most = next(iter(letters.most_common(1)), ("", 0))
-    return _of_script(script, read) if most > _MOSTLY * letters.total() else ""
+    return _of_script(script, most, read) if most > _MOSTLY * letters.total() else ""
 
 
 @cache
@@ -79,11 +79,13 @@ def _letters() -> dict[str, re.Pattern[str]]:
     return {name: re.compile(f"[{span}]") for name, span in _SCRIPTS}
 
 
-def _of_script(script: str, read: str) -> str:
-    """Return the language of a text in one script; a script of a single language is named by the language's tag."""
+def _of_script(script: str, letters: int, read: str) -> str:
+    """Return the language of a text with so many letters of a script.
+
+    A script of a single language is named by the language's tag.
+    """
     if script == "latin":
-        letters = sum(map(len, _letters()[script].findall(read)))
         vietnamese = len(_VIETNAMESE.findall(read)) > _VIETNAMESE_SHARE * letters
         return "vi" if vietnamese else TAGS.get(detect(read), "")
     own = _OF_THE_SCRIPT.get(script, ((script, read),))
-    return next((tag for tag, letters in own if any(letter in read for letter in letters)), "")
+    return next((tag for tag, only in own if any(letter in read for letter in only)), "")
