@@ -2,7 +2,7 @@
 
 import pytest
 
-from docmill.tasks.parse.pdf.layout.diagrams import is_diagram
+from docmill.tasks.parse.pdf.layout.plots import is_diagram
 from docmill.tasks.parse.pdf.text.line import PLAIN, TextLine
 from docmill.tasks.parse.pdf.text.ruling_lines import PageRules
 from tests.kit.pdf_pages import LEFT, page, parts, read

@@ -4,8 +4,7 @@ from itertools import chain
 
 import pytest
 
-from docmill.tasks.parse.pdf.layout.forms import is_form
-from docmill.tasks.parse.pdf.layout.grid_cells import Cell
+from docmill.tasks.parse.pdf.layout.grid_cells import Cell, is_form
 from docmill.tasks.parse.pdf.text.line import PLAIN, TextLine
 from tests.kit.pdf_pages import page, parts, read
 from tests.kit.writers.pdf import Pdf

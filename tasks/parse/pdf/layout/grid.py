@@ -11,8 +11,7 @@ import numpy.typing as npt
 
 from docmill.tasks.parse.canvas import Box
 from docmill.tasks.parse.pdf.layout.cuts import parted
-from docmill.tasks.parse.pdf.layout.forms import form_of, is_form
-from docmill.tasks.parse.pdf.layout.grid_cells import Cell, CellRows, header_rows, rows_of_cells
+from docmill.tasks.parse.pdf.layout.grid_cells import Cell, CellRows, form_of, header_rows, is_form, rows_of_cells
 from docmill.tasks.parse.pdf.layout.growth import Growth, parts_by_letters
 from docmill.tasks.parse.pdf.layout.rows import Item, PageTable, replaced
 from docmill.tasks.parse.pdf.text.line import TextLine
