@@ -28,7 +28,7 @@ def main() -> None:
         signal.signal(signal.SIGINT, signal.SIG_DFL)
     _hasten()
     from docmill.flows.cli.program import loaded
-    from docmill.flows.cli.terminal.output_streams import outlive_readers
+    from docmill.flows.cli.terminal.output_streams import end_if_full, outlive_readers
 
     outlive_readers()
 
@@ -38,6 +38,9 @@ def main() -> None:
         run()
     except KeyboardInterrupt:
         raise SystemExit(_INTERRUPTED) from None
+    except OSError as error:
+        end_if_full(error)
+        raise
     finally:
         # The command is done and only stops its processes, where an interrupt would show a traceback.
         signal.signal(signal.SIGINT, signal.SIG_IGN)

@@ -8,13 +8,22 @@ import sys
 from io import BufferedWriter, FileIO, TextIOWrapper
 from typing import Any, TextIO
 
+_OUT, _ERROR = "standard output", "standard error"  # what messages call the streams
+
 
 def outlive_readers() -> None:
     """Discard what standard output and standard error get after their reader has left.
 
     Otherwise the next line of a report, or of the progress of a run, would end the command with a failure.
     """
-    sys.stdout, sys.stderr = (_outliving(sys.stdout, "standard output"), _outliving(sys.stderr, "standard error"))
+    sys.stdout, sys.stderr = (_outliving(sys.stdout, _OUT), _outliving(sys.stderr, _ERROR))
+
+
+def end_if_full(error: OSError) -> None:
+    """Raise `SystemExit` with a message if an error is of one of the streams, such as on a full disk."""
+    if error.filename in (_OUT, _ERROR):
+        sys.stdout = sys.stderr if error.filename == _OUT else None  # what is buffered would fail again at the exit
+        raise SystemExit(f"docmill: {error.filename}: {error.strerror}") from None
 
 
 def _outliving(stream: TextIO, name: str) -> TextIO:

@@ -52,11 +52,12 @@ def test_a_run_that_nobody_watches_goes_on(tmp_path: Path) -> None:
     assert status_of("plan mill.md", tmp_path, deaf=True) == 0
 
 
-def test_output_that_cannot_be_written_is_told(bench: Workbench) -> None:
+@pytest.mark.parametrize("arguments", [["list"], ["--help"], ["search", "--help"], ["--version"]])
+def test_output_that_cannot_be_written_is_told(bench: Workbench, arguments: list[str]) -> None:
     if not Path("/dev/full").exists():
         pytest.skip("needs /dev/full")
-    command = [sys.executable, "-m", "docmill.flows.cli.start", "list", "--store", str(bench.root)]
+    command = [sys.executable, "-m", "docmill.flows.cli.start", *arguments]
     with Path("/dev/full").open("wb") as full:
-        environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+        environment = {**os.environ, "PYTHONPATH": str(ROOT), "DOCMILL_STORE": str(bench.root)}
         done = subprocess.run(command, env=environment, stdout=full, stderr=subprocess.PIPE, check=False)
     assert (done.returncode, done.stderr) == (1, b"docmill: standard output: No space left on device\n")
