@@ -26,9 +26,8 @@ from docmill.tasks.model.client import ModelAccess, model_key
 from docmill.tasks.model.completion import ModelOptions
 from docmill.tasks.model.embedding_costs import Payment
 from docmill.tasks.model.query_wordings import Rewriter
-from docmill.tasks.parse.dispatch.readers import ChosenReader, ReaderTable
+from docmill.tasks.parse.dispatch.readers import TESSERACT, ChosenReader, ReaderTable, engine_for, reading_key
 from docmill.tasks.parse.formats import ParseOptions
-from docmill.tasks.parse.pdf.ocr_engines import TESSERACT, engine_for, reading_key
 from docmill.tasks.sources.access_grants import Grants
 from docmill.tasks.sources.archive_source import Opener
 from docmill.tasks.sources.source import DiscoverOptions

@@ -28,7 +28,7 @@ from docmill.storage.search.encode.api.api_address import extra_of, is_api, pars
 from docmill.storage.search.encode.matryoshka import split
 from docmill.storage.search.encode.model_spaces import opaque_encoder
 from docmill.storage.search.encode.space import model_dir
-from docmill.tasks.parse.pdf.ocr_engines import RAPIDOCR, TESSERACT, engine_for
+from docmill.tasks.parse.dispatch.readers import RAPIDOCR, TESSERACT, engine_for
 
 if TYPE_CHECKING:
     from docmill.storage.snapshots.history.snapshots import Snapshot

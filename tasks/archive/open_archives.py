@@ -57,7 +57,7 @@ def office_members(archive: zipfile.ZipFile, share: Share) -> Iterator[Member]:
 
 def pdf_members(data: bytes, share: Share) -> Iterator[Member]:
     """Yield the files attached to a PDF."""
-    from docmill.tasks.parse.pdf.pdf_file import open_pdf  # a tenth of a run's modules
+    from docmill.tasks.parse.pdf.reader import open_pdf  # a tenth of a run's modules
 
     document = open_pdf(data, share.options.passwords)
     try:

@@ -1,8 +1,15 @@
-"""Readers: the parsers that settings choose by path, instead of the default parser of a format."""
+"""Readers: the parsers that settings choose by path, instead of the default of a format, and the engine of OCR.
 
+Of the two engines, rapidocr comes with its models as the extra `ocr`, and tesseract is a program of the system.
+"""
+
+import re
+import shutil
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from functools import lru_cache
+from importlib.metadata import version
+from importlib.util import find_spec
 from pathlib import PurePosixPath
 from typing import Any
 
@@ -11,9 +18,9 @@ from docmill.storage.keys import key_of
 from docmill.tasks.parse.dispatch.parser import NoOptions, Parser
 from docmill.tasks.parse.dispatch.parsers import PARSERS, default_parser, options_of_parser, plugged, unusable
 from docmill.tasks.parse.formats import FORMATS, FileType, ParseOptions
-from docmill.tasks.parse.pdf.ocr_engines import TESSERACT
 from docmill.tasks.paths.patterns import PathPatterns, patterns_of
 
+RAPIDOCR, TESSERACT = "rapidocr", "tesseract"
 _SCANNED = ("pdf", "image")  # formats whose text may depend on OCR
 _SCANNED_FACTS = ("ocr_pages", "scanned_pages", "pictured_pages", "garbled_pages", "pages_without_text")
 """Metadata of a PDF about pages that OCR reads, or would read."""
@@ -167,3 +174,32 @@ def _default(form: str) -> ChosenReader | None:
     except Rejected:
         return None
     return ChosenReader(parser.name) if parser else None
+
+
+_UNKNOWN = """
+amh ara asm aze_cyrl bel ben bod bul chr div dzo ell fas grc guj heb hin hye iku kan kat kaz khm kir kor lao mal mar mkd
+mon mya nep ori pan pus rus san sin snd srp syr tam tel tgk tha tir uig ukr urd uzb_cyrl yid
+"""
+"""Languages of tesseract whose scripts rapidocr's model lacks: it knows Latin letters, Chinese and Japanese."""
+
+
+def engine_for(wanted: str, languages: str) -> str:
+    """Return the engine that a value of `[parse] ocr` selects on this machine, with what its results depend on.
+
+    It is "" if OCR is off. `auto` uses rapidocr if it is installed; `on` uses tesseract otherwise, and for scripts that
+    rapidocr does not know.
+    """
+    installed = bool(find_spec(RAPIDOCR))
+    if wanted == RAPIDOCR or (installed and _prefers_rapidocr(wanted, languages)):
+        return f"{RAPIDOCR} {version(RAPIDOCR)}" if installed else RAPIDOCR
+    return TESSERACT if wanted in ("on", TESSERACT) else ""
+
+
+def reading_key(engine: str, languages: str) -> str:
+    """Return the key of everything that decides which words an engine reads in a picture."""
+    return key_of("reading", engine, languages)
+
+
+def _prefers_rapidocr(wanted: str, languages: str) -> bool:
+    knows = not {*_UNKNOWN.split()} & {*re.split("[+/]", languages)}
+    return {"auto": knows, "on": knows or not shutil.which(TESSERACT)}.get(wanted, False)

@@ -17,8 +17,8 @@ from docmill.tasks.parse.pdf.layout.text_columns import columns, join_rows
 from docmill.tasks.parse.pdf.list_marks import marker_of
 from docmill.tasks.parse.pdf.page_content import PageContent
 from docmill.tasks.parse.pdf.text.annotations import Link
-from docmill.tasks.parse.pdf.text.characters import HYPHEN, LEVEL, MARKED, RAISED, Vocabulary, joined, squeeze, unmarked
-from docmill.tasks.parse.pdf.text.line import TextLine, texts_to_join
+from docmill.tasks.parse.pdf.text.characters import HYPHEN, LEVEL, MARKED, RAISED, squeeze, unmarked
+from docmill.tasks.parse.pdf.text.line import TextLine, Vocabulary, joined, texts_to_join
 from docmill.tasks.parse.pdf.text.right_to_left import is_right_to_left
 from docmill.tasks.parse.pdf.text_blocks import PageBlock, blocks, connect, with_run_in_headings
 from docmill.tasks.parse.superscripts import lowered, raised, with_fractions

@@ -10,9 +10,10 @@ import os
 import re
 import shutil
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
+from importlib.util import find_spec
 from itertools import accumulate, groupby
 from math import atan2, degrees
 from pathlib import Path
@@ -29,6 +30,8 @@ from docmill.tasks.parse.pdf.text.line import PLAIN, TextLine
 from docmill.tasks.parse.pdf.text.pdfium_calls import Place
 
 POINTS = 72.0  # an inch
+ADVICE = "docmill[ocr], unless [parse] ocr = false"
+"""How to have scanned pages read without a program of the system."""
 INSTEAD = "or pip install 'docmill[ocr]', or set ocr = false in [parse]"  # alternatives to tesseract
 
 
@@ -82,6 +85,8 @@ class _FoundLines(NamedTuple):
 
 def read_by_rapidocr(picture: Picture, page: int) -> PageContent:
     """Return the page with the lines of a picture, unordered; raise Rejected `not_installed` if a model is missing."""
+    if not find_spec("rapidocr"):
+        raise Rejected("not_installed", "OCR needs rapidocr: pip install 'docmill[ocr]', or set ocr = false in [parse]")
     engine = _engine()
     grey = np.frombuffer(picture.pixels, np.uint8).reshape(picture.height, picture.width)
     turns, (corners, crops) = _upright(engine, np.repeat(grey[:, :, None], 3, axis=2))
@@ -353,3 +358,17 @@ def _even_paragraphs(paragraphs: list[list[TextLine]]) -> None:
     usual = round(median(line.size for line in lines), 1) if lines else 0.0
     for line in lines:
         line.size = round(line.size / usual * _HALVES) / _HALVES * usual if line.size > _LARGE * usual else usual
+
+
+_ENGINES: Mapping[str, Callable[[Picture, int, str], PageContent]] = {
+    "rapidocr": lambda picture, page, _languages: read_by_rapidocr(picture, page),
+    "tesseract": read_by_tesseract,
+}
+
+
+def read_picture(picture: Picture, page: int, engine: str, languages: str) -> PageContent:
+    """Return the page that an engine reads in a picture of it.
+
+    Raise Rejected: `not_installed` if the engine or the data of a language is missing, `timeout`, `crashed`.
+    """
+    return _ENGINES[engine.partition(" ")[0]](picture, page, languages)

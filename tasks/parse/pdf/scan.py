@@ -14,8 +14,7 @@ from docmill.storage.schema import Parsed
 from docmill.tasks.parse.canvas import Canvas
 from docmill.tasks.parse.formats import ParseOptions
 from docmill.tasks.parse.pdf.draw import draw
-from docmill.tasks.parse.pdf.ocr import POINTS, Picture
-from docmill.tasks.parse.pdf.ocr_engines import ADVICE, read_picture
+from docmill.tasks.parse.pdf.ocr import ADVICE, POINTS, Picture, read_picture
 from docmill.tasks.parse.pdf.page_content import PageContent
 from docmill.tasks.parse.pdf.text.line import TextLine
 from docmill.tasks.parse.pdf.text.pdfium_calls import Handle, OpenPage, boxes_from

@@ -11,7 +11,7 @@ from docmill.storage.snapshots.artifacts.packs import Packs
 from docmill.storage.snapshots.history.folder import StoreFolder
 from docmill.tasks.model.journal import REPLIES, SHARED, Journal, PaidCall
 from docmill.tasks.model.prompt import Answer, Pictures, Prompt
-from docmill.tasks.parse.pdf.ocr_engines import reading_key
+from docmill.tasks.parse.dispatch.readers import reading_key
 from docmill.tasks.work.pool.limits import Limits
 from docmill.tasks.work.pool.pool import shared_pool
 

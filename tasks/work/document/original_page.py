@@ -14,7 +14,7 @@ from docmill.storage.keys import hash_bytes
 from docmill.tasks.archive.archive_options import ArchiveOptions
 from docmill.tasks.parse.canvas import Box
 from docmill.tasks.parse.pdf.page_content import read_sheet
-from docmill.tasks.parse.pdf.pdf_file import open_pdf, opened_page
+from docmill.tasks.parse.pdf.reader import open_pdf, opened_page
 from docmill.tasks.parse.pdf.text.line import TextLine
 from docmill.tasks.parse.pdf.text.pdfium_calls import OpenPage, address
 from docmill.tasks.work.document.preview import Taking, take

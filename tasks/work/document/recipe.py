@@ -39,9 +39,8 @@ from docmill.tasks.chunking.chunk_options import ChunkOptions, asks_model, chunk
 from docmill.tasks.chunking.route import OWN_KEY, Route, RouteTable
 from docmill.tasks.context.contextualizers import CONTEXTUALIZERS
 from docmill.tasks.parse.dispatch.parsers import format_of_suffix, plugged
-from docmill.tasks.parse.dispatch.readers import ReaderTable, may_be_scanned, parser_key
+from docmill.tasks.parse.dispatch.readers import RAPIDOCR, TESSERACT, ReaderTable, may_be_scanned, parser_key
 from docmill.tasks.parse.formats import FILE_TYPE_VERSION, FORMATS, FileType, ParseOptions
-from docmill.tasks.parse.pdf.ocr_engines import RAPIDOCR, TESSERACT
 from docmill.tasks.paths.content import FileContent
 from docmill.tasks.split.strategies import SPLITTERS
 from docmill.tasks.split.syntax.grammars import absent

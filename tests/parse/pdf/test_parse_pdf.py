@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from docmill.storage.errors import Rejected
 from docmill.tasks.parse.dispatch.reading import parse
 from docmill.tasks.parse.formats import FileType, ParseOptions
-from docmill.tasks.parse.pdf import pdf_file
+from docmill.tasks.parse.pdf import reader
 from tests.kit.drawing import examples
 from tests.kit.pdf_pages import LEFT, RIGHT, page, parts, read
 from tests.kit.writers.pdf import Pdf
@@ -184,8 +184,8 @@ def test_no_word_is_lost_or_doubled_wherever_lines_stand(
 
 
 def test_a_password_is_prepared_as_pdf_2_has_it() -> None:
-    assert pdf_file._prepared("S\u00aa\u00adL\u2003x") == "SaL x"
-    assert pdf_file._prepared("plain") == "plain"
+    assert reader._prepared("S\u00aa\u00adL\u2003x") == "SaL x"
+    assert reader._prepared("plain") == "plain"
 
 
 def test_a_lock_that_leaves_strings_open_is_named() -> None:

@@ -3,8 +3,8 @@
 import pytest
 
 from docmill.tasks.parse.pdf.list_marks import marker_of
-from docmill.tasks.parse.pdf.text.characters import Vocabulary, clean, cuts_within_words, joined
-from docmill.tasks.parse.pdf.text.line import Font, TextLine, texts_to_join
+from docmill.tasks.parse.pdf.text.characters import clean
+from docmill.tasks.parse.pdf.text.line import Font, TextLine, Vocabulary, cuts_within_words, joined, texts_to_join
 from docmill.tasks.parse.titles.inferred_headings import in_capitals
 from tests.kit.pdf_pages import LEFT, RIGHT, page, parts, read
 from tests.kit.writers.pdf import text_width

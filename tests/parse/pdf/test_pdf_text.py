@@ -4,9 +4,8 @@ import pytest
 
 from docmill.tasks.parse.dispatch.reading import parse
 from docmill.tasks.parse.formats import FileType, ParseOptions
-from docmill.tasks.parse.pdf.text.characters import LEVEL, LOWERED, MARKED, RAISED
+from docmill.tasks.parse.pdf.text.characters import LEVEL, LOWERED, MARKED, RAISED, scripts_of
 from docmill.tasks.parse.pdf.text.pdfium_calls import NOTHING, text_of
-from docmill.tasks.parse.pdf.text.scripts import scripts_of
 from tests.kit.pdf_pages import LEFT, RIGHT, page, parts, read
 from tests.kit.writers.pdf import Pdf, text_width
 

@@ -13,10 +13,10 @@ from docmill.flows.config.from_settings import recipe_of, space_of
 from docmill.flows.config.settings import Settings
 from docmill.storage.schema import Parsed
 from docmill.storage.sql.document_warnings import warnings_in
+from docmill.tasks.parse.dispatch import readers
+from docmill.tasks.parse.dispatch.readers import RAPIDOCR, engine_for
 from docmill.tasks.parse.dispatch.reading import parse
 from docmill.tasks.parse.formats import FileType, ParseOptions
-from docmill.tasks.parse.pdf import ocr_engines
-from docmill.tasks.parse.pdf.ocr_engines import RAPIDOCR, engine_for
 from docmill.tasks.paths.content import FileContent
 from docmill.tasks.work.document.recipe import Recipe
 from docmill.tasks.work.pool.limits import Limits
@@ -125,7 +125,7 @@ def test_only_scans_are_parsed_again_once_an_engine_is_there(
 ) -> None:
     bench = Workbench(tmp_path, {"embedding": {"model": fake_model}})
     bench.write({"text.pdf": page_of_text(), "scan.png": file(picture(columns())), "a.md": "# Mills\n\nThey grind."})
-    monkeypatch.setattr(ocr_engines, "find_spec", lambda _name: None)
+    monkeypatch.setattr(readers, "find_spec", lambda _name: None)
     assert bench.ingest().documents.rejected == 0  # a picture without words is a figure
     monkeypatch.undo()
     report = bench.ingest()
@@ -140,10 +140,10 @@ def test_engines_are_chosen_by_the_setting_the_languages_and_what_is_installed(m
         wanted = ("auto", "on", "off", "rapidocr", "tesseract")
         return [engine_for(one, "+".join(languages)).partition(" ")[0] for one in wanted]
 
-    monkeypatch.setattr("docmill.tasks.parse.pdf.ocr_engines.shutil.which", lambda name: f"/usr/bin/{name}")
+    monkeypatch.setattr("docmill.tasks.parse.dispatch.readers.shutil.which", lambda name: f"/usr/bin/{name}")
     assert chosen("eng") == chosen("deu", "jpn") == ["rapidocr", "rapidocr", "", "rapidocr", "tesseract"]
     assert chosen("eng", "rus") == ["", "tesseract", "", "rapidocr", "tesseract"]
-    monkeypatch.setattr(ocr_engines, "find_spec", lambda _name: None)
+    monkeypatch.setattr(readers, "find_spec", lambda _name: None)
     assert chosen("eng") == ["", "tesseract", "", "rapidocr", "tesseract"]
 
 

@@ -36,8 +36,7 @@ from docmill.tasks.parse.pdf.layout.rows import (
     replaced,
     rows_of,
 )
-from docmill.tasks.parse.pdf.text.characters import Vocabulary, joined
-from docmill.tasks.parse.pdf.text.line import TextLine, texts_to_join
+from docmill.tasks.parse.pdf.text.line import TextLine, Vocabulary, joined, texts_to_join
 from docmill.tasks.parse.pdf.text.pdfium_calls import around_all, spans_over
 from docmill.tasks.parse.pdf.text.ruling_lines import LevelRules
 

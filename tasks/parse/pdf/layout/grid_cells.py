@@ -22,8 +22,7 @@ from docmill.tasks.parse.pdf.layout.rows import (
     is_value,
     levels_of,
 )
-from docmill.tasks.parse.pdf.text.characters import Vocabulary, joined
-from docmill.tasks.parse.pdf.text.line import NOWHERE, TextLine, texts_to_join
+from docmill.tasks.parse.pdf.text.line import NOWHERE, TextLine, Vocabulary, joined, texts_to_join
 from docmill.tasks.parse.pdf.text.pdfium_calls import around_all
 
 Extent = tuple[float, float]  # top and bottom of a row, in points from the top of the page

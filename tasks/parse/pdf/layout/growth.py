@@ -12,8 +12,7 @@ from itertools import chain, pairwise
 
 from docmill.tasks.parse.pdf.layout.grid_cells import CellRows, Extent, header_rows
 from docmill.tasks.parse.pdf.layout.rows import LAYOUT, Item, PageTable, is_value, replaced
-from docmill.tasks.parse.pdf.text.characters import Vocabulary, joined
-from docmill.tasks.parse.pdf.text.line import TextLine
+from docmill.tasks.parse.pdf.text.line import TextLine, Vocabulary, joined
 from docmill.tasks.parse.pdf.text.pdfium_calls import around_all, spans_over
 from docmill.tasks.parse.pdf.text.ruling_lines import LevelRules
 from docmill.tasks.parse.pdf.text.text_layer import TextLayer

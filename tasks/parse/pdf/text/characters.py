@@ -1,10 +1,15 @@
-"""PDF characters: odd signs to ordinary ones, hyphenated words, marks around scripts, detection of nonsense."""
+"""PDF characters: odd signs to ordinary ones, detection of nonsense, superscripts and subscripts.
+
+Scripts are smaller than the text next to them and raised or lowered; marks around them stay in the text of a line.
+"""
 
 import re
 import unicodedata
-from collections.abc import Callable, Iterable
-from functools import cached_property
-from itertools import pairwise, repeat
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+from docmill.tasks.parse.pdf.text.pdfium_calls import Place, Span, calls, is_upright, numbers_from, placed_sides
 
 RAISED, LOWERED, LEVEL = "\x0e", "\x10", "\x0f"  # before a superscript, before a subscript, behind either
 MARKED = re.compile(f"([{RAISED}{LOWERED}])([^{LEVEL}]*(?:{LEVEL}\\1[^{LEVEL}]*)*){LEVEL}")
@@ -140,125 +145,13 @@ def _is_shifted(sample: str) -> bool:
 def _changes_scripts(sample: str) -> bool:
     pairs = [(one, other) for one, other in pairwise(sample) if one.isalpha() and other.isalpha()]
     foreign = [pair for pair in pairs if _OTHER_SCRIPT.match(pair[0]) or _OTHER_SCRIPT.match(pair[1])]
-    changes = sum(_script(one) != _script(other) for one, other in foreign)
+    changes = sum(_writing(one) != _writing(other) for one, other in foreign)
     return len(pairs) >= _LEAST_NEIGHBOURS and changes > _MOST_CHANGES * len(pairs)
 
 
-def _script(letter: str) -> str:
+def _writing(letter: str) -> str:
     """Return the first word of a letter's Unicode name, such as GREEK."""
     return unicodedata.name(letter, "").split(" ", 1)[0]
-
-
-_MARKS = ",.;:)"  # punctuation that may follow words
-_LAST = re.compile(r"[^\W\d_]+(?:[-\u2010][^\W\d_]+)*$")
-_FIRST = re.compile(r"[^\W\d_]+")
-_NAME = re.compile(r"\w[.=@\\:]\w|[{}<>\\_]")  # of a file, a key, an address: its hyphens are real
-_DASHES = ("-", "\u2010", HYPHEN)
-_LEAST_PART = 5  # letters of each part of a compound: shorter parts, as in "there-fore", may be words by chance
-_PREFIX_WORDS = "under after other every where there super inter trans multi micro macro hyper ultra infra extra intra"
-_PREFIXES = frozenset(_PREFIX_WORDS.split())
-"""Words that are also prefixes: if "stand" occurs in a document, "under-stand" would be a compound."""
-_LONGEST = 60  # characters of a word to examine: longer ones are no words, and slow to search
-
-
-class Vocabulary:
-    """The words of a text in lower case, without trailing punctuation; built on first use."""
-
-    def __init__(self, text: str = "") -> None:
-        self._text = text
-
-    @cached_property
-    def _small(self) -> str:
-        return self._text.lower()
-
-    def __contains__(self, word: str) -> bool:
-        """Return whether a word of letters occurs alone in the text."""
-        return word in self._small and word in self._alone
-
-    @cached_property
-    def _alone(self) -> set[str]:
-        return {*map(str.rstrip, {*self._small.split()}, repeat(_MARKS))}
-
-    @cached_property
-    def compound(self) -> set[str]:
-        """Return the words with a hyphen; of one with several hyphens, each pair of parts."""
-        found = set()
-        for before, after in pairwise(self._small.split("-")):
-            head, tail = before.rsplit(None, 1)[-1:], after.split(None, 1)[:1]
-            if head and tail and not before[-1].isspace() and not after[0].isspace():
-                found.add(f"{head[0]}-{tail[0].rstrip(_MARKS)}")
-        return found
-
-
-CUT = "\u2060"  # marks the end of a Korean line that is cut within a word
-_UNSPACED = (
-    "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u2e80-\u30ff\u3400-\u9fff\uf900-\ufaff\uff00-\uffef\U00020000-\U0003ffff"
-)
-"""Letters and signs of Thai, Lao, Burmese, Khmer, Chinese and Japanese, which have no spaces between words."""
-_RUN_ON = re.compile(f"(?<=[{_UNSPACED}])\n(?=[{_UNSPACED}])|{CUT}\n(?=[\uac00-\ud7a3])|{CUT}")
-_ENDS = re.compile(r"[\uac00-\ud7a3](?P<space>[^\S\n]*)(?=\n|$)")
-_LEAST_SPACED = 6
-"""Korean lines on a page that must end with a space, before a line without one counts as cut within a word. With fewer,
-stray spaces from a program that writes none would join words; with more, last pages would keep their cut words."""
-
-
-def cuts_within_words(text: str) -> frozenset[int]:
-    """Return the indexes of the last letters of Korean lines that are cut within a word.
-
-    Korean has spaces but no hyphens; programs draw the space at the end of a line if there is one.
-    """
-    ends = [(found.start(), bool(found["space"].strip("\r"))) for found in _ENDS.finditer(text)]
-    is_told = sum(spaced for _, spaced in ends) >= _LEAST_SPACED
-    return frozenset(at for at, spaced in ends if is_told and not spaced)
-
-
-def joined(lines: Iterable[str], words: Vocabulary) -> str:
-    """Return lines as one text; words cut between two lines are rejoined, also in scripts without spaces.
-
-    The other `words` of the document decide whether the hyphen is part of the word. If they do not, a hyphen before a
-    lower-case letter counts as the typesetter's.
-    """
-    text = "\n".join(lines)
-    if not text.isascii():
-        text = _RUN_ON.sub("", text)
-    if not _may_be_cut(text):
-        return text.replace("\n", " ")
-    parts: list[str] = []
-    for line in text.split("\n"):
-        last = parts[-1] if parts else ""
-        if last.endswith(_DASHES) and last[-2:-1].isalpha():
-            parts[-1] = last[:-1] + _hyphen(last[:-1], line, words)
-        elif parts:
-            parts[-1] = f"{last.removesuffix(HYPHEN)} "
-        parts.append(line)
-    return "".join(parts).replace(HYPHEN, "-")
-
-
-def _may_be_cut(text: str) -> bool:
-    return "-\n" in text or "\u2010\n" in text or HYPHEN in text
-
-
-def _hyphen(before: str, after: str, words: Vocabulary) -> str:
-    """Return a hyphen if it belongs between the two parts of a word, else ""."""
-    start, end = before.rsplit(None, 1)[-1][-_LONGEST:], after[:_LONGEST].split(" ", 1)[0]
-    last, first = _LAST.search(start), _FIRST.match(end)
-    if not last or not first or _NAME.search(start) or _NAME.search(end):
-        return "-"
-    return "-" if _is_compound(last.group().lower(), first.group(), words) else ""
-
-
-def _is_compound(head: str, tail: str, words: Vocabulary) -> bool:
-    small = tail.lower()
-    if f"{head}-{small}" in words.compound:
-        return head + small not in words
-    return not tail[0].islower() or "-" in head or _are_words(head, small, words)
-
-
-def _are_words(head: str, tail: str, words: Vocabulary) -> bool:
-    """Return whether both parts are words of the document but joined they are not, as in "decision-making"."""
-    if min(len(head), len(tail)) < _LEAST_PART or head in _PREFIXES:
-        return False
-    return head in words and tail in words and head + tail not in words
 
 
 def squeeze(text: str) -> str:
@@ -274,3 +167,215 @@ def between_marks(text: str, change: Callable[[str], str]) -> str:
 def unmarked(text: str) -> str:
     """Return a text without the marks around its scripts."""
     return _SCRIPT_MARKS.sub("", text)
+
+
+_SMALLER, _TINY = 0.92, 0.3
+"""Sizes relative to the neighbour's. Scripts have half to nine tenths of it, text next to an initial has less."""
+_HIGHER, _LOWER, _FAR = 0.1, 0.06, 0.75
+"""Distances from the neighbour's baseline, as shares of its size. LibreOffice lowers by 0.08; small capitals are level
+with their neighbours; the first line next to an initial of three lines is a whole line higher."""
+_LONGEST_LETTERS = 3  # letters of a script that begins its line
+_LONGEST = 12  # characters: "n+1" and "1,2,13" are scripts, longer text in small letters is separate
+_BREAK = 3  # characters that pdfium may put behind a script that begins its line: a space, or the end of a line
+_MOST = 400  # places of a page to examine, which bounds the work on a malicious one
+
+# Two neighbouring boxes of ink, measured in the height of the higher one.
+_WIDE = 3.0  # a wider box is no script: it holds five digits or more
+_TOUCHING, _SPACE = 0.4, 1.0
+"""Distances. A script touches its neighbour, but ink is narrower than a letter's advance; a space follows the mark of a
+note."""
+_RISE, _TOP = 0.35, 0.3
+"""How much higher a superscript ends, which is more than a descender explains, and how much lower it may begin."""
+_FLAT, _BELOW, _FOOT = 0.92, 0.25, 0.05
+"""The greatest height of a subscript, how much lower it begins, and how much lower it ends."""
+_DOTTED, _DOT = 1.3, 0.15
+"""The greatest height of a subscript next to a low letter, as in x~i~, how much higher it may begin, and how much lower
+it ends. Letters with descenders are higher."""
+_WORD_WIDE = 1.5  # a wider box is a word, whose descenders may reach below a subscript
+
+Setting = tuple[float, float]  # of a character: its size and its baseline from the page's top, in points
+
+
+class Script(NamedTuple):
+    """A script: its first character, the one behind its end, its mark, and a character of the text next to it."""
+
+    first: int
+    end: int
+    mark: str
+    beside: int
+
+
+def small_boxes(sides: Sequence[float]) -> Iterator[int]:
+    """Yield the indexes of boxes that may hold scripts; `sides` are left, top, right and bottom in turn, y upwards.
+
+    Hot: it compares each pair of successive boxes of a page.
+    """
+    for at, (left, top, right, bottom, next_left, next_top, next_right, next_bottom) in enumerate(_pairs(sides)):
+        high, next_high = top - bottom, next_top - next_bottom
+        most = high if high > next_high else next_high
+        apart, touching = next_left - right, _TOUCHING * most
+        if apart > _SPACE * most or next_left < left - touching:
+            continue
+        rise = next_bottom - bottom
+        if next_high >= _FLAT * high and -_DOT * high <= rise <= _RISE * most:  # nearly all: level and of one size
+            continue
+        if next_right - next_left < _WIDE * most and apart < touching:
+            word = right - left > _WORD_WIDE * high
+            if _may_be_script(most, high, next_high, rise, top - next_top, word):
+                yield at + 1
+        if _may_begin_line(right - left, most, -rise, next_top - top):
+            yield at
+
+
+def _pairs(sides: Sequence[float]) -> Iterator[tuple[float, ...]]:
+    """Yield the eight sides of each pair of successive boxes."""
+    each = [sides[side::4] for side in range(4)]
+    return zip(*each, *(one[1:] for one in each), strict=False)
+
+
+def _may_begin_line(wide: float, most: float, rise: float, fall: float) -> bool:
+    """Return whether a box may be a script that begins its line; `rise` and `fall` compare it with the next box."""
+    return wide < _WIDE * most and rise > _RISE * most and fall < _TOP * most
+
+
+def _may_be_script(most: float, high: float, next_high: float, rise: float, fall: float, word: bool) -> bool:
+    """Return whether a box may be a script: it ends `rise` higher and begins `fall` lower than a letter or `word`."""
+    if rise > _RISE * most:
+        return fall < _TOP * most
+    if next_high < _FLAT * high and fall > _BELOW * high and rise < (_BELOW if word else -_FOOT) * high:
+        return True
+    return next_high < _DOTTED * high and fall > -_DOT * high and rise < -_DOT * high
+
+
+def scripts_of(text: str, places: Iterable[int], setting: Callable[[int], Setting]) -> list[Script]:
+    """Return the scripts of a page, in order; `places` are the characters that may belong to one."""
+    found: list[Script] = []
+    for place, _ in zip(sorted({*places}), range(_MOST), strict=False):
+        if text[place].isspace() or (found and place < found[-1].end):
+            continue
+        script = _script(text, place, setting, found[-1] if found else None)
+        if script is not None:
+            found.append(script)
+    return found
+
+
+def _script(text: str, place: int, setting: Callable[[int], Setting], before: Script | None) -> Script | None:
+    """Return the script that a character is part of; if it touches the one `before`, both have the same neighbour."""
+    own = setting(place)
+    first = _end_of_run(text, range(place - 1, max(place - _LONGEST, 0) - 1, -1), setting, own) + 1
+    if before is not None and before.end == first:
+        beside = before.beside
+    elif first and not text[first - 1].isspace():
+        beside = first - 1
+    else:
+        beside = -1  # it begins its line
+    if beside >= 0 and not _mark(own, setting(beside)):  # most candidates
+        return None
+    end = _end_of_run(text, range(place + 1, min(place + _LONGEST, len(text))), setting, own)
+    if beside < 0:
+        after = text[end : end + _BREAK]
+        beside = end + len(after) - len(after.lstrip())
+    if text[beside : beside + 1].strip() and (mark := _mark(own, setting(beside))) and _is_said(text, first, end):
+        return Script(first, end, mark, beside)
+    return None
+
+
+def _end_of_run(text: str, places: range, setting: Callable[[int], Setting], own: Setting) -> int:
+    """Return the first place whose character is not set like the script, or the one behind the last."""
+    own_size, own_baseline = own
+    off_size, off_level = (1 - _SMALLER) * own_size, _LOWER * own_size
+    for place in places:
+        if text[place].isspace():
+            return place
+        one = setting(place)
+        if one is own:  # the same text object
+            continue
+        if abs(one[0] - own_size) > off_size or abs(one[1] - own_baseline) > off_level:
+            return place
+    return places.stop
+
+
+def _mark(own: Setting, beside: Setting) -> str:
+    """Return whether a script is raised or lowered; "" if it is neither."""
+    (size, baseline), (body, level) = own, beside
+    if not _TINY * body < size < _SMALLER * body:
+        return ""
+    if _HIGHER * body < level - baseline < _FAR * body:
+        return RAISED
+    return LOWERED if _LOWER * body < baseline - level < _FAR * body else ""
+
+
+def _is_said(text: str, first: int, end: int) -> bool:
+    """Return whether the position of raised or lowered text has a meaning.
+
+    Letters within a word belong to a brand name, and a word that begins a line is a separate text.
+    """
+    if not text[first:end].isalpha():
+        return True
+    before = text[first - 1 : first].strip()
+    return not text[end : end + 1].isalpha() if before.isalpha() else bool(before) or end - first <= _LONGEST_LETTERS
+
+
+def with_marks(text: str, scripts: Iterable[Script], first: int) -> str:
+    """Return a text with marks around its scripts; `first` is the index of its first character on the page."""
+    parts, done = [], 0
+    for script in scripts:
+        start, end = script.first - first, script.end - first
+        parts += [text[done:start], script.mark, text[start:end], LEVEL]
+        done = end
+    return "".join([*parts, text[done:]])
+
+
+_SIDES = 4  # of a box: left, top, right, bottom
+_LINE = re.compile(r"[^\S\n]*([^\s\x02\ufffe][^\n\x02\ufffe]*[\x02\ufffe\u00ad]?)")
+
+
+def texts_of(page: str) -> tuple[list[str], list[Span]]:
+    """Return the non-blank lines of a page's text, and the characters that each spans."""
+    texts: list[str] = []
+    spans: list[Span] = []
+    start = 0
+    for row in page.split("\n"):
+        text = row.strip()
+        if not text.isprintable():  # pdfium marks a cut word by a control character, without a newline
+            for match in _LINE.finditer(page, start, start + len(row)):
+                text, first = match[1].rstrip(), match.start(1)
+                texts.append(text)
+                spans.append((first, first + len(text.rstrip(SOFT)) - 1))
+        elif text:
+            first = start + row.index(text[0])
+            texts.append(text)
+            spans.append((first, first + len(text) - 1))
+        start += len(row) + 1
+    return texts, spans
+
+
+def sides_of_pieces(text: str, text_page: Any) -> Sequence[float]:
+    """Return the sides of pdfium's pieces of text in the page's own coordinates; none if no line has several pieces."""
+    count = calls()["FPDFText_CountRects"](text_page, 0, -1)
+    return numbers_from("FPDFText_GetRect", range(count), text_page) if count > text.count("\n") + 1 else ()
+
+
+def scripts_in(
+    pieces: Sequence[float], text: str, text_page: Any, place: Place, setting: Callable[[int], Setting]
+) -> list[Script]:
+    """Return the scripts in a page's text; `pieces` are as in `sides_of_pieces`, `setting` describes a character."""
+    upward = pieces if is_upright(place) else _upward(pieces, place)
+    small = {*small_boxes(upward)}
+    found = (_character_in(pieces[_SIDES * at : _SIDES * (at + 1)], text_page) for at in small)
+    return scripts_of(text, (index for index in found if index >= 0), setting)
+
+
+def _upward(pieces: Sequence[float], place: Place) -> list[float]:
+    """Return the sides of the pieces of a turned page as a reader sees them, y upwards."""
+    return [-side if at % 2 else side for at, side in enumerate(placed_sides(pieces, place))]
+
+
+def _character_in(sides: Sequence[float], text_page: Any) -> int:
+    """Return the character in the middle of a box; -1 if there is none."""
+    left, top, right, bottom = sides
+    middle, near = ((left + right) / 2, (top + bottom) / 2), abs(top - bottom)
+    ask = calls()["FPDFText_GetCharIndexAtPos"]
+    # Hot: with no tolerance pdfium compares half as much, and most boxes have a letter in their middle.
+    index: int = ask(text_page, *middle, 0.0, 0.0)
+    return index if index >= 0 else ask(text_page, *middle, near, near)

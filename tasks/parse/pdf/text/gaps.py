@@ -7,10 +7,9 @@ from statistics import median
 
 from docmill.tasks.parse.canvas import Box
 from docmill.tasks.parse.pdf.text.line import TextLine, fitting_size, is_by_height
-from docmill.tasks.parse.pdf.text.pdfium_calls import Place, around, is_upright, placed, placed_sides
+from docmill.tasks.parse.pdf.text.pdfium_calls import Place, Span, around, is_upright, placed, placed_sides
 from docmill.tasks.parse.pdf.text.right_to_left import may_be_right_to_left
 
-Span = tuple[int, int]  # the first and the last of some characters of the page, by their index in pdfium
 Words = Sequence[tuple[Span, Box]]
 Gap = tuple[float, float]  # between two words: where it begins, where it ends
 

@@ -1,13 +1,14 @@
-"""PDF lines: contiguous text on one level of a page, and its font: bold, slanted or monospaced."""
+"""PDF lines: contiguous text on one level of a page, its font, and words cut between two lines."""
 
 import ctypes
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
+from itertools import pairwise, repeat
 
 from docmill.tasks.parse.canvas import Box
-from docmill.tasks.parse.pdf.text.characters import ACCENTS, CUT
+from docmill.tasks.parse.pdf.text.characters import ACCENTS, HYPHEN
 from docmill.tasks.parse.pdf.text.pdfium_calls import calls, tenths
 from docmill.tasks.parse.pdf.text.right_to_left import is_right_to_left
 
@@ -266,6 +267,118 @@ def _is_in(one: TextLine, whole: TextLine) -> bool:
     first, last = int((left - start) * share), int((right - start) * share)
     there = iter(whole.text[max(first - _OFF, 0) : last + 1 + _OFF])
     return all(sign in there for sign in one.text if not sign.isspace())
+
+
+_MARKS = ",.;:)"  # punctuation that may follow words
+_LAST = re.compile(r"[^\W\d_]+(?:[-\u2010][^\W\d_]+)*$")
+_FIRST = re.compile(r"[^\W\d_]+")
+_CODE_NAME = re.compile(r"\w[.=@\\:]\w|[{}<>\\_]")  # of a file, a key, an address: its hyphens are real
+_DASHES = ("-", "\u2010", HYPHEN)
+_LEAST_PART = 5  # letters of each part of a compound: shorter parts, as in "there-fore", may be words by chance
+_PREFIX_WORDS = "under after other every where there super inter trans multi micro macro hyper ultra infra extra intra"
+_PREFIXES = frozenset(_PREFIX_WORDS.split())
+"""Words that are also prefixes: if "stand" occurs in a document, "under-stand" would be a compound."""
+_LONGEST = 60  # characters of a word to examine: longer ones are no words, and slow to search
+
+
+class Vocabulary:
+    """The words of a text in lower case, without trailing punctuation; built on first use."""
+
+    def __init__(self, text: str = "") -> None:
+        self._text = text
+
+    @cached_property
+    def _small(self) -> str:
+        return self._text.lower()
+
+    def __contains__(self, word: str) -> bool:
+        """Return whether a word of letters occurs alone in the text."""
+        return word in self._small and word in self._alone
+
+    @cached_property
+    def _alone(self) -> set[str]:
+        return {*map(str.rstrip, {*self._small.split()}, repeat(_MARKS))}
+
+    @cached_property
+    def compound(self) -> set[str]:
+        """Return the words with a hyphen; of one with several hyphens, each pair of parts."""
+        found = set()
+        for before, after in pairwise(self._small.split("-")):
+            head, tail = before.rsplit(None, 1)[-1:], after.split(None, 1)[:1]
+            if head and tail and not before[-1].isspace() and not after[0].isspace():
+                found.add(f"{head[0]}-{tail[0].rstrip(_MARKS)}")
+        return found
+
+
+CUT = "\u2060"  # marks the end of a Korean line that is cut within a word
+_UNSPACED = (
+    "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u2e80-\u30ff\u3400-\u9fff\uf900-\ufaff\uff00-\uffef\U00020000-\U0003ffff"
+)
+"""Letters and signs of Thai, Lao, Burmese, Khmer, Chinese and Japanese, which have no spaces between words."""
+_RUN_ON = re.compile(f"(?<=[{_UNSPACED}])\n(?=[{_UNSPACED}])|{CUT}\n(?=[\uac00-\ud7a3])|{CUT}")
+_ENDS = re.compile(r"[\uac00-\ud7a3](?P<space>[^\S\n]*)(?=\n|$)")
+_LEAST_SPACED = 6
+"""Korean lines on a page that must end with a space, before a line without one counts as cut within a word. With fewer,
+stray spaces from a program that writes none would join words; with more, last pages would keep their cut words."""
+
+
+def cuts_within_words(text: str) -> frozenset[int]:
+    """Return the indexes of the last letters of Korean lines that are cut within a word.
+
+    Korean has spaces but no hyphens; programs draw the space at the end of a line if there is one.
+    """
+    ends = [(found.start(), bool(found["space"].strip("\r"))) for found in _ENDS.finditer(text)]
+    is_told = sum(spaced for _, spaced in ends) >= _LEAST_SPACED
+    return frozenset(at for at, spaced in ends if is_told and not spaced)
+
+
+def joined(lines: Iterable[str], words: Vocabulary) -> str:
+    """Return lines as one text; words cut between two lines are rejoined, also in scripts without spaces.
+
+    The other `words` of the document decide whether the hyphen is part of the word. If they do not, a hyphen before a
+    lower-case letter counts as the typesetter's.
+    """
+    text = "\n".join(lines)
+    if not text.isascii():
+        text = _RUN_ON.sub("", text)
+    if not _may_be_cut(text):
+        return text.replace("\n", " ")
+    parts: list[str] = []
+    for line in text.split("\n"):
+        last = parts[-1] if parts else ""
+        if last.endswith(_DASHES) and last[-2:-1].isalpha():
+            parts[-1] = last[:-1] + _hyphen(last[:-1], line, words)
+        elif parts:
+            parts[-1] = f"{last.removesuffix(HYPHEN)} "
+        parts.append(line)
+    return "".join(parts).replace(HYPHEN, "-")
+
+
+def _may_be_cut(text: str) -> bool:
+    return "-\n" in text or "\u2010\n" in text or HYPHEN in text
+
+
+def _hyphen(before: str, after: str, words: Vocabulary) -> str:
+    """Return a hyphen if it belongs between the two parts of a word, else ""."""
+    start, end = before.rsplit(None, 1)[-1][-_LONGEST:], after[:_LONGEST].split(" ", 1)[0]
+    last, first = _LAST.search(start), _FIRST.match(end)
+    if not last or not first or _CODE_NAME.search(start) or _CODE_NAME.search(end):
+        return "-"
+    return "-" if _is_compound(last.group().lower(), first.group(), words) else ""
+
+
+def _is_compound(head: str, tail: str, words: Vocabulary) -> bool:
+    small = tail.lower()
+    if f"{head}-{small}" in words.compound:
+        return head + small not in words
+    return not tail[0].islower() or "-" in head or _are_words(head, small, words)
+
+
+def _are_words(head: str, tail: str, words: Vocabulary) -> bool:
+    """Return whether both parts are words of the document but joined they are not, as in "decision-making"."""
+    if min(len(head), len(tail)) < _LEAST_PART or head in _PREFIXES:
+        return False
+    return head in words and tail in words and head + tail not in words
 
 
 def texts_to_join(lines: Sequence[TextLine]) -> list[str]:

@@ -17,6 +17,7 @@ from unicodedata import normalize
 from docmill.tasks.parse.canvas import Box
 
 Place = tuple[float, float, float, float, float, float]  # the affine map (a, b, c, d, e, f)
+Span = tuple[int, int]  # the first and the last of some characters of the page, by their index in pdfium
 
 FAR = 1e5  # points: seven times the longest page that Acrobat makes; anything beyond is a mistake or an attack
 _SIDES = 4  # of a box: left, top, right, bottom

@@ -18,14 +18,17 @@ from docmill.tasks.parse.pdf.text.characters import (
     RAISED,
     RIGHT_TO_LEFT_WORD,
     SOFT,
+    Setting,
     clean,
     clean_marked,
-    cuts_within_words,
+    scripts_in,
+    sides_of_pieces,
+    texts_of,
+    with_marks,
 )
 from docmill.tasks.parse.pdf.text.gaps import (
     GAP,
     Gap,
-    Span,
     Words,
     gapped,
     groups_of_words,
@@ -41,6 +44,7 @@ from docmill.tasks.parse.pdf.text.line import (
     Font,
     TextLine,
     after_initial,
+    cuts_within_words,
     fits,
     from_the_left,
     is_flat,
@@ -51,6 +55,7 @@ from docmill.tasks.parse.pdf.text.line import (
 )
 from docmill.tasks.parse.pdf.text.pdfium_calls import (
     Place,
+    Span,
     around_all,
     around_pairs,
     boxes_from,
@@ -73,7 +78,6 @@ from docmill.tasks.parse.pdf.text.right_to_left import (
     without_strokes,
     word_in_reading_order,
 )
-from docmill.tasks.parse.pdf.text.scripts import Setting, scripts_in, sides_of_pieces, texts_of, with_marks
 
 _WORDS = re.compile(r"[^\s\x02\ufffe]+")
 _SIGN_FIRST = re.compile(r"\x02(?<![^\n]\x02)(?= )")  # from a font without letters; elsewhere it marks a cut word

@@ -13,9 +13,9 @@ from time import process_time
 from docmill.storage.errors import Rejected
 from docmill.storage.schema import KeptPicture
 from docmill.tasks.parse.dispatch.file_type import detect_file_type
+from docmill.tasks.parse.dispatch.readers import engine_for
 from docmill.tasks.parse.dispatch.reading import parse
 from docmill.tasks.parse.formats import ParseOptions
-from docmill.tasks.parse.pdf.ocr_engines import engine_for
 from docmill.tasks.parse.pdf.scan import FigureScan, words_in
 
 _SUFFIXES = (".pdf", ".docx", ".pptx")

@@ -4,7 +4,7 @@ import pytest
 
 from docmill.storage.schema import Parsed
 from docmill.tasks.parse.pdf.layout.cuts import parted
-from docmill.tasks.parse.pdf.pdf_file import open_pdf, opened_page
+from docmill.tasks.parse.pdf.reader import open_pdf, opened_page
 from docmill.tasks.parse.pdf.text import pdfium_calls
 from docmill.tasks.parse.pdf.text.pdfium_calls import calls
 from docmill.tasks.parse.pdf.text.text_layer import TextLayer
