@@ -8,8 +8,8 @@ DocmillError
 │   ├── StoreError       the store is damaged, of a newer format, or of another embedding space
 │   └── QueryError       a search or an SQL statement cannot be answered
 └── Transient            the same call may work later
-    ├── Locked           another writer holds the store
-    └── BudgetReached    the run may cost no more; the next one goes on
+    ├── Locked           another writer has locked the store
+    └── BudgetReached    the run may cost no more; the next one continues
 
 A message says what was wrong, the value, and what would be right.
 
@@ -41,7 +41,7 @@ REASONS = {
     "encrypted": "needs a password that is not in [parse.passwords]",
     "memory": "its parser needs more memory than [parse.memory_mb]",
     "misrouted": "its front matter names a strategy that does not exist, or options that are wrong",
-    "no_text": "could be read, but holds no text, such as a scanned page",
+    "no_text": "could be read, but contains no text, such as a scanned page",
     "not_installed": "needs a program that is not on this machine",
     "plugin_failed": "a plugin raised an exception, or returned what docmill cannot take",
     "timeout": "took longer than [parse.timeout_s]",
@@ -93,7 +93,7 @@ class QueryError(Terminal):
 
 
 class NoWordings(Transient):
-    """A language model gave no other wording of a query; the search goes on without, and the message says why."""
+    """A language model gave no other wording of a query; the search continues without it, and the message says why."""
 
 
 class BudgetReached(Transient):

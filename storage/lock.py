@@ -21,7 +21,7 @@ from docmill.storage.failpoints import boundary
 from docmill.storage.files import FULL, OWNER_ONLY, UNSUPPORTED, take_lock, temporary, unwritable
 
 WAIT = "wait for it with --wait SECONDS (in Python: the setting wait_s)"
-TAKEN = "{root} cannot be a store: a file stands where a folder should be; choose another name"
+TAKEN = "{root} cannot be a store: it is a file, not a folder; choose another name"
 _POLL_S = 0.1  # seconds between two tries to get the lock
 _LOOKS = 5  # reads of the holder's name, `_POLL_S` apart
 

@@ -5,7 +5,7 @@
     retriever = DocmillRetriever("store", top_k=3)
     documents = retriever.run("how do I undo a commit?")["documents"]
 
-Haystack reports its use to its makers unless told otherwise. Where docmill is imported before Haystack, it does not,
+Haystack reports its use to its makers unless set otherwise. Where docmill is imported before Haystack, it does not,
 unless you set `HAYSTACK_TELEMETRY_ENABLED` yourself.
 """
 

@@ -33,7 +33,7 @@ class DocmillStore(Block):
         store: The path or the address of the store.
         sources: What `ingest` reads if it is given nothing else.
         options: Settings by their key in docmill.toml, such as `{"parse.workers": 2}`, for `ingest`. Keep passwords and
-            keys in the environment: a block shows these to whoever sees the block.
+            keys in the environment: everyone who sees a block sees these.
     """
 
     _block_type_name = "docmill store"

@@ -147,8 +147,8 @@ def check_plain(chosen: ClusterSettings) -> None:
     """Raise `ConfigError` unless the settings accept plain TCP."""
     if not chosen.insecure:
         raise ConfigError(
-            f"{chosen.address} is plain TCP: whoever reaches it, other users of the machine included, can run code on"
-            " all workers; take tls://, or set cluster.insecure = true if the network is closed"
+            f"{chosen.address} is plain TCP: anyone who reaches it, including other users of the machine, can run code"
+            " on all workers; take tls://, or set cluster.insecure = true if the network is closed"
         )
 
 

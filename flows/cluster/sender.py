@@ -28,7 +28,7 @@ from docmill.tasks.work.remote.worker_steps import CHECK, EMBED, READ, Texts, sp
 class ExclusiveSteps:
     """Runs steps of several threads concurrently or exclusively; waiting exclusive steps go first.
 
-    A cluster blames the death of a worker on all steps given to it, including those that only waited there. For a step
+    A cluster blames the death of a worker on all steps given to it, including steps that only waited there. For a step
     that ran exclusively, the blame is right.
     """
 

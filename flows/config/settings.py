@@ -65,8 +65,8 @@ class EmbeddingSettings(ConfigSection):
     )
     revision: str = Field(
         default="",
-        description="Revision of a Hub model; empty uses the newest one in the local cache. By API a word of"
-        " yours, to be changed when the model has changed.",
+        description="Revision of a Hub model; empty uses the newest one in the local cache. By API any"
+        " word; change it when the model has changed.",
     )
     base_url: str = Field(
         default="",
@@ -75,8 +75,8 @@ class EmbeddingSettings(ConfigSection):
     dimensions: Dimensions = Field(
         default=0,
         ge=0,
-        description="Length of the vectors: what is asked by API, or the first numbers of those of another"
-        " model, which should be trained for that (Matryoshka). 0 leaves it to the model.",
+        description="Length of the vectors: requested by API, or cut from longer ones of another model, which"
+        " should be trained for that (Matryoshka). 0 leaves it to the model.",
     )
     token_limit: Tokens = Field(
         default=0,
@@ -89,10 +89,10 @@ class EmbeddingSettings(ConfigSection):
     )
     document_prefix: str = Field(default="", description='Text before each chunk by API, such as "passage: ".')
     query_type: str = Field(
-        default="", description="What is sent as input_type with queries by API; empty: what the provider takes."
+        default="", description="Value of input_type for queries by API; empty takes the provider's."
     )
     document_type: str = Field(
-        default="", description="What is sent as input_type with chunks by API, such as search_document."
+        default="", description="Value of input_type for chunks by API, such as search_document."
     )
     batch_texts: Calls = Field(default=32, ge=1, le=256, description="Maximum texts in a request by API.")
     max_concurrency: Calls = Field(default=4, ge=1, le=64, description="Maximum number of concurrent requests by API.")
@@ -104,12 +104,12 @@ class EmbeddingSettings(ConfigSection):
     )
     dtype: Literal["auto", "float32", "bfloat16"] = Field(
         default="auto",
-        description="Numbers by which a local model computes documents: auto is bfloat16 where this CPU is faster by"
-        " it; bfloat16 is that also on a GPU. Questions are computed in float32, and the space is the same.",
+        description="Numbers with which a local model computes documents: auto is bfloat16 if that is faster on this"
+        " CPU; bfloat16 is that also on a GPU. Questions are computed in float32, and the space is the same.",
     )
     indexed: Literal["float32", "float16", "int8", "binary"] = Field(
         default="float32",
-        description="Numbers that a search scans: float16 takes half the room; int8 and binary spare the memory"
+        description="Numbers that a search scans: float16 takes half the space; int8 and binary use less memory"
         " from 10,000 chunks on, and rank the best by float32. The next ingest rewrites the index, and embeds nothing.",
     )
     late: bool = Field(
@@ -178,7 +178,7 @@ class ChunkSettings(ConfigSection):
         default=48,
         ge=0,
         description="Maximum tokens of a chunk's context; they count towards the model's token limit. A table's header"
-        " that is longer may have up to 128 besides.",
+        " that is longer may have 128 more.",
     )
     toc: bool = Field(default=False, description="Make chunks of lists of contents, too; their role is toc.")
     furniture: bool = Field(
@@ -193,7 +193,7 @@ class ChunkSettings(ConfigSection):
     read_figures: bool = Field(default=False, description="Read the words in figures by OCR into chunks of their own.")
     phrasings: Phrasings = Field(
         default=(),
-        description="Let the model of [model] write phrasings of each chunk: statements that stand alone, questions"
+        description="Let the model of [model] write phrasings of each chunk: self-contained statements, questions"
         " that it answers, or both.",
     )
     tokenizer: str = Field(
@@ -252,14 +252,14 @@ class SearchSettings(ConfigSection):
         ge=0,
         le=1,
         description="Share of the highest score that a chunk gets in hybrid search if the cover of its document has all"
-        " words of the query; fewer words count less. Documents with a title are left alone.",
+        " words of the query; fewer words count less. Documents with a title are not affected.",
     )
     spread: Share = Field(
         default=0.4,
         ge=0,
         le=1,
-        description="Share of what the better of its neighbours in running text has beyond it that a chunk gets in"
-        " hybrid search.",
+        description="Share of its gap to the better neighbour's score that a chunk of running text gains in hybrid"
+        " search.",
     )
     lift: Share = Field(
         default=0.3,
@@ -302,15 +302,15 @@ class SearchSettings(ConfigSection):
         default=0,
         ge=0,
         le=100_000,
-        description="Answers that `docmill serve` and `mcp` keep in memory for who asks the same again, for each open"
+        description="Answers that `docmill serve` and `mcp` keep in memory for repeated questions, for each open"
         " snapshot and each set of rights; 0 is off.",
     )
     cache_alike: Share = Field(
         default=1.0,
         gt=0,
         le=1,
-        description="Least cosine of two questions at which the kept answer to one is given to the other; 1 keeps"
-        " answers for the same words only.",
+        description="Minimum cosine of two questions that get the same kept answer; 1 keeps answers for the same"
+        " words only.",
     )
 
 
@@ -342,7 +342,7 @@ class ClusterSettings(ConfigSection):
     address: str = Field(default="", description="Dask's scheduler, such as tls://10.0.0.5:8786.")
     freight: str = Field(
         default="",
-        description="What driver and workers hand each other: s3://BUCKET/PREFIX or a folder that they share, outside"
+        description="Where driver and workers exchange files: s3://BUCKET/PREFIX or a folder that they share, outside"
         " the store.",
     )
     embed_on: str = Field(
@@ -352,7 +352,7 @@ class ClusterSettings(ConfigSection):
     tls_cert: str = Field(default="", description="File with the certificate of this machine.")
     tls_key: str = Field(default="", description="File with the key of that certificate.")
     insecure: bool = Field(
-        default=False, description="Accept plain tcp://; whoever reaches the scheduler can run code on the workers."
+        default=False, description="Accept plain tcp://; anyone who reaches the scheduler can run code on the workers."
     )
     wait_workers_s: Seconds = Field(default=60.0, gt=0, description="Seconds to wait for the first worker.")
 
@@ -365,7 +365,7 @@ class AlsoRule(ConfigSection):
 
 
 class RouteRule(ConfigSection):
-    """How the documents of a content type, or those that match a glob, are split; `also` adds further strategies."""
+    """How documents of a content type, or documents that match a glob, are split; `also` adds further strategies."""
 
     glob: str = ""
     type: str = ""
@@ -411,7 +411,7 @@ class Settings(ConfigSection):
         le=1,
         description="Refuse a run that would delete a larger fraction of a source's documents than this.",
     )
-    wait_s: Seconds = Field(default=0.0, ge=0, description="Seconds to wait for another writer that holds the store.")
+    wait_s: Seconds = Field(default=0.0, ge=0, description="Seconds to wait for another writer's lock on the store.")
     mirrors: str = Field(
         default="",
         description="Folder for local copies of stores on object storage; empty uses the user's cache folder.",

@@ -44,7 +44,7 @@ class GateSettings(ConfigSection):
 
 
 class AccessSettings(ConfigSection):
-    """Who may see documents of which no sidecar, folder or source says it."""
+    """Who may see documents if no sidecar, folder or source says so."""
 
     default: Principals = Field(default=(EVERYONE,), description="Principals who may see them; [] is nobody.")
     sources: Annotated[dict[str, Principals], Before(decode)] = Field(
@@ -55,7 +55,7 @@ class AccessSettings(ConfigSection):
 
 
 class QueriesSettings(ConfigSection):
-    """The log of queries, which is kept beside the store and holds no text of its documents."""
+    """The log of queries, which is kept beside the store and contains no text of its documents."""
 
     log: bool = Field(
         default=False,

@@ -56,7 +56,7 @@ x-parsing: &parsing
   mem_limit: ${{MEMORY:-8g}}  # theirs, and as much for the model and the commit
 x-cluster: &cluster
   DOCMILL_CLUSTER__ADDRESS: tls://scheduler:8786
-  CLUSTER_PEM: ${{CLUSTER_PEM:?docmill init writes it into .env}}  # key and certificate: whoever has them may join
+  CLUSTER_PEM: ${{CLUSTER_PEM:?docmill init writes it into .env}}  # key and certificate: anyone who has them may join
   DOCMILL_CLUSTER__TLS_CA: &certificate /tmp/cluster.pem
   DOCMILL_CLUSTER__TLS_CERT: *certificate
   DOCMILL_CLUSTER__TLS_KEY: *certificate

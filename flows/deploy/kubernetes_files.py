@@ -88,7 +88,7 @@ spec:
         - name: worker
           image: {IMAGE}
           imagePullPolicy: {_PULL}
-          command: [docmill, worker]  # --resources GPU=1 for those that embed with cluster.embed_on
+          command: [docmill, worker]  # --resources GPU=1 for workers that embed with cluster.embed_on
           envFrom: [{{configMapRef: {{name: docmill-cluster}}}}, {{secretRef: {{name: docmill}}}}]
           # A process for each CPU may take parse.memory_mb, 2 GB; the model takes the rest.
           resources: {json.dumps(_RESOURCES)}

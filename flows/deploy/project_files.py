@@ -120,7 +120,7 @@ the pods of its jobs reach, its secret in `PREFECT_API_AUTH_STRING`, `DOCMILL_ST
 bucket in `sources` of `docmill.toml`.
 
 Start the server with `PREFECT_SERVER_API_AUTH_STRING`, its secret, and with its own origin in
-`PREFECT_SERVER_API_CORS_ALLOWED_ORIGINS`. Without them, whoever reaches it can run code in the pods, and so can any
+`PREFECT_SERVER_API_CORS_ALLOWED_ORIGINS`. Without them, anyone who reaches it can run code in the pods, and so can any
 page in a browser that reaches it.
 
 The image is built with docmill from its package index, or from a wheel in `wheels/`.
@@ -134,7 +134,7 @@ A worker of the pool elsewhere needs the package `prefect-kubernetes` and the va
 of the server on to each job, so give one that pods reach: 127.0.0.1 is the pod itself.
 
 Search from anywhere with the variables of `.env`: `docmill search "welcome"`."""
-SECRETS_HEAD = "# Whoever knows the secrets of this file can run code by this project's worker.\n"
+SECRETS_HEAD = "# Anyone who knows the secrets of this file can run code by this project's worker.\n"
 TOLD = {
     "process": (BY_PROCESS, AFTER_PROCESS),
     "docker": (BY_DOCKER, AFTER_DOCKER),

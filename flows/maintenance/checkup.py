@@ -110,7 +110,7 @@ def _python() -> Checked:
 
 
 def _packages() -> Checked:
-    """Compare the versions of installed packages with those that docmill requires."""
+    """Compare the versions of installed packages with the versions that docmill requires."""
     required = [one for one in _requirements() if one.marker is None or one.marker.evaluate({"extra": ""})]
     wrong = [said for one in required if (said := _wrong(one))]
     version = metadata.version("docmill")

@@ -46,7 +46,7 @@ def learn(
     options: TuneOptions,
     hear: Callable[[Trial], None] = lambda _: None,
 ) -> Learning:
-    """Try settings on the judged queries of a store, and write those that win into a docmill.toml.
+    """Try settings on the judged queries of a store, and write the winning ones into a docmill.toml.
 
     The same judgements are used only once: if they were used every night, something would be adopted by chance sooner
     or later. Changes that a user has undone are not tried again. If the gate holds back the new snapshot, the change is

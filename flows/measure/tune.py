@@ -143,7 +143,7 @@ def tune(
 ) -> Tuning:
     """Try `options` on the documents of `sources`.
 
-    Without given questions, those that people have judged are used. For content types with too few of these, some are
+    Without given questions, the judged questions of people are used. For content types with too few of these, some are
     generated from the documents. With `options.made_from`, all are generated.
 
     Raises `QueryError` if no question can be generated, or if embedding the documents with the settings in use exceeds

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from docmill.flows.config.settings import RouteRule
     from docmill.flows.measure.trials import Tuning
 
-BEGIN = "# Found by docmill tune; it replaces what stands from here to the end of this part."
+BEGIN = "# Found by docmill tune; it replaces the lines from here to the end of this part."
 END = "# End of what docmill tune found."
 _PART = re.compile(rf"\n*{re.escape(BEGIN)}.*?{re.escape(END)}\n?", re.DOTALL)
 

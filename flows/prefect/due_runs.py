@@ -1,4 +1,4 @@
-"""Due runs: poll the Prefect API for due runs until told to stop, and leave nothing running."""
+"""Due runs: poll the Prefect API for due runs until a signal to stop, and leave nothing running."""
 
 import asyncio
 from contextlib import nullcontext, suppress

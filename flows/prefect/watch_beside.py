@@ -11,7 +11,7 @@ from docmill.flows.config.settings import Settings
 from docmill.flows.prefect.scheduled_runs import variables_of
 
 _END_S = 10.0
-"""Seconds for a watch to end after it is told to; it needs less than two."""
+"""Seconds for a watch to end after the signal to end; it needs less than two."""
 
 
 @contextmanager

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 EngineName = Literal["local", "prefect"]
-SPARE_THREADS = 2  # threads besides those that wait for batches: one to embed, one to commit
+SPARE_THREADS = 2  # threads besides the ones that wait for batches: one to embed, one to commit
 THREADS = 8  # batches in flight, and one thread to embed finished batches
 
 

@@ -128,7 +128,7 @@ class Report:
         embedding: Requests, tokens and cost of an embedding model by API, made or planned; `left` are the chunks that
             have no vectors because of the limit.
         ocr: How many `pages` OCR has read, and the `minutes` of one process for their documents; those of a plan are
-            what a run will take again. `figures` are those that it read, or would.
+            what a run will take again. `figures` are the pictures that it read, or would.
         pictures: How many pictures of figures were `embedded`, by which `model`; by API, the tokens of their `input`
             and the `money` for these, at most in a plan.
         due: Whether an index or keys of [metadata] need a snapshot, although no document has changed.

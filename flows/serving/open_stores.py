@@ -207,7 +207,7 @@ class _OpenStore:
         for principals in recent:
             if time.monotonic() - began > _AHEAD_S:
                 return
-            with suppress(DocmillError):  # whoever asks gets the error
+            with suppress(DocmillError):  # the asking client gets the error
                 self._warm(make_ahead(fresh, earlier, principals))
 
     def _mark_of_newest(self) -> tuple[int, int]:

@@ -139,7 +139,7 @@ class SearchPool:
         self._most = most
         self._changed = threading.Condition()
         self._line: deque[_PendingSearch] = deque()
-        self._started = 0  # processes, including those that are not ready yet
+        self._started = 0  # processes, including ones that are not ready yet
         self._failed = 0  # starts in a row
         self._ready: list[_SearchProcess] = []
         self._under_way = self._crowded = 0

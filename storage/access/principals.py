@@ -45,7 +45,7 @@ def visible_in(stored: StoredSnapshot, principals: Iterable[str], later: StoredS
 
 
 def _split(stored: StoredSnapshot, principals: Iterable[str]) -> tuple[pa.Array, pa.Array]:
-    """Return the ids of all documents, and of those that name one of the principals."""
+    """Return the ids of all documents, and of documents that name one of the principals."""
     table = read_table(stored, "documents", _COLUMNS).combine_chunks()
     ids, access = (table.column(name).combine_chunks() for name in _COLUMNS)
     may = pc.is_in(access.flatten(), value_set=pa.array(list(principals), pa.string()))

@@ -110,7 +110,7 @@ class Destination(Protocol):
     def apply(self, revision: Revision, rows: Iterator[pa.Table]) -> None:
         """Apply a change and check the number of rows.
 
-        `rows` are those that are new or replace others with the same ids, in the schema of the stamp. Each table has
+        `rows` are new or replace others with the same ids, in the schema of the stamp. Each table has
         all rows of one of `revision.stamp.parts` buckets. If nothing changes, there are none.
         """
 

@@ -171,7 +171,7 @@ class PartsFolder:
             path = self.root / part.name
             if not path.is_file() or path.stat().st_size != part.bytes:
                 raise StoreError(
-                    f"{path} is missing or has changed since it was exported; write all anew with --replace"
+                    f"{path} is missing or has changed since it was exported; write all again with --replace"
                     " (in Python: replace=True)"
                 )
         return manifest

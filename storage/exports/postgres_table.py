@@ -27,7 +27,7 @@ def checked_address(address: str) -> str:
     """Return the address of a database; raise `ConfigError` if it contains a password."""
     if _PASSWORD.search(address):
         raise ConfigError(
-            "a password does not stand in an address, which every user of this machine can read: leave it out, and set"
+            "an address must not contain a password, as every user of this machine can read it: leave it out, and set"
             " PGPASSWORD or write it into ~/.pgpass"
         )
     return address

@@ -12,7 +12,7 @@ class Abandoned(Transient):
     """The client has disconnected."""
 
     def __init__(self) -> None:
-        super().__init__("whoever asked has left")
+        super().__init__("the asking client has left")
 
 
 class Asker:

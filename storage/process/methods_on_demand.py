@@ -11,7 +11,7 @@ from functools import partial
 from typing import Any
 
 _PACKAGES = frozenset({"docmill", "pydantic", "annotated_types", "typer"})
-"""Packages with such classes: those that each command loads and that never inspect the signature of a method."""
+"""Packages with such classes that each command loads, and that never inspect the signature of a method."""
 _KNOWN = (3, 13)
 """The last version of Python for which this was tested; 3.11, 3.12 and 3.13 work."""
 

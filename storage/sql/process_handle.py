@@ -126,7 +126,7 @@ class ProcessHandle:
         self._ready = True
 
     def kill(self) -> None:
-        """Kill the process, from any thread; whoever waits for its answer gets an error."""
+        """Kill the process, from any thread; a thread that waits for its answer gets an error."""
         self._process.kill()
 
     def end(self) -> int:

@@ -215,7 +215,7 @@ class StatementPool:
         return order
 
     def _keep(self) -> None:
-        """Start processes as ordered, and end those that have been idle for long.
+        """Start processes as ordered, and end processes that have been idle for long.
 
         This thread must keep running, because the kernel ends a process together with the thread that started it.
         """

@@ -89,7 +89,7 @@ ORDER BY number;
 _HEAD = """\
 -- The tables of the newest snapshot, for DuckDB 1.4 or newer: duckdb -init {script}
 -- The store is the folder of the variable docmill_store if it is set, else the working folder if it is this store, else
--- the folder in which this script was written: docmill writes it anew after a move.
+-- the folder in which this script was written: docmill writes it again after a move.
 SET VARIABLE docmill_root = (SELECT regexp_replace(CASE
     WHEN getvariable('docmill_store') IS NOT NULL THEN getvariable('docmill_store')
     WHEN EXISTS (FROM glob({marker})) THEN '.'
@@ -100,7 +100,7 @@ SET TimeZone = 'UTC';  -- so that a time without an offset means the same as in 
 """
 _LOST = (
     "no store at {root}: it was moved. Start in its folder, or say before this script where it is: "
-    "SET VARIABLE docmill_store = 'FOLDER'; docmill status --store FOLDER writes the script anew"
+    "SET VARIABLE docmill_store = 'FOLDER'; docmill status --store FOLDER writes the script again"
 )
 _EMBEDDINGS = """\
 SELECT key, CASE WHEN len(vector) = {dimension} THEN vector::FLOAT[{dimension}] END AS vector

@@ -149,7 +149,7 @@ class RouteTable:
         return [Routed(one, *self.decide(uri, one.verdict.content_type, metadata)) for one in regions]
 
     def every(self) -> list[Route]:
-        """Return the routes of the table, without those that documents name for themselves."""
+        """Return the routes of the table, without the routes that documents name themselves."""
         return [*self.by_type.values(), self.default, *(route for _, route in self.by_glob)]
 
     def matching(self, uri: str) -> tuple[str, ...]:

@@ -99,7 +99,7 @@ class Counter:
     def runs(self, runs: Sequence[str], plain: bool) -> Counts:
         """Return the number of tokens of each run, those of an ASCII text if `plain`; only for a `local` tokenizer."""
         if self._known is None:
-            raise ValueError("the tokens of this tokenizer depend on what stands around them")
+            raise ValueError("the tokens of this tokenizer depend on the text around them")
         if len(self._known) > _MAX_KNOWN:
             self._known.forget()
         if not plain:

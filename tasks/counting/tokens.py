@@ -42,7 +42,7 @@ class Tokens:
     """The tokens of one document; positions and spans are in code points of its text.
 
     `read` is the text whose tokens are counted, if it is not the document's own. It has the same length, with blanks
-    for what is left out (see `docmill.tasks.split.spans.reading_map`).
+    for the omitted text (see `docmill.tasks.split.spans.reading_map`).
     """
 
     def __init__(self, text: str, tokenizer: Tokenizer, read: str = "") -> None:

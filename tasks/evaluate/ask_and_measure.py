@@ -143,8 +143,8 @@ def evaluate_all(
 ) -> list[list[Evaluation]]:
     """Ask each snapshot every question in every way; return the evaluations of each snapshot.
 
-    All cover the same questions, so that they can be compared: those that every way can ask and at least one snapshot
-    can answer. Raise `QueryError`, which names one question, if there are none.
+    All cover the same questions, so that they can be compared: every way can ask them, and at least one snapshot can
+    answer them. Raise `QueryError`, which names one question, if there are none.
     """
     check_measures(measures)
     whole = any(map(excerpt_measure, measures))
@@ -245,7 +245,7 @@ def _passages(store: Store, questions: Sequence[Question], way: SearchMethod, de
 
 
 def _shown(question: Question, hits: Sequence[Hit]) -> list[Hit]:
-    """Return the hits without those that overlap a place hidden from the question."""
+    """Return the hits that overlap no place hidden from the question."""
     if not question.hidden:
         return list(hits)
     return [hit for hit in hits if not shared([Passage(hit.uri, hit.start_char, hit.end_char)], question.hidden)]

@@ -111,7 +111,7 @@ def dependence(chunk: ChunkRow) -> dict[str, float]:
         "fence or bracket left open": float(
             chunk.text.count("```") % 2 or chunk.text.count("(") > chunk.text.count(")")
         ),
-        "says nothing of where it stands": float(not chunk.context),
+        "says nothing of its place": float(not chunk.context),
     }
 
 

@@ -24,7 +24,7 @@ from docmill.tasks.evaluate.overlap import Overlap, Passage, overlap, precision_
 from docmill.tasks.evaluate.questions import Question, Target
 
 _AT_A_CUTOFF = re.compile(r"(recall|precision|IoU|half)(_first)?@([1-9]\d*)(tokens)?")
-_OMEGA = re.compile(r"(precision_omega)(_first)?()()")  # the empty groups stand for the cutoff, which it lacks
+_OMEGA = re.compile(r"(precision_omega)(_first)?()()")  # the empty groups take the place of the cutoff, which it lacks
 _HALF = 0.5
 _NOWHERE = ""
 """The document of a quotation that is in none: no chunk can be from it."""
@@ -82,7 +82,7 @@ class Excerpts:
         }
 
     def _read(self, hits: Sequence[Hit], chosen: ExcerptMeasure) -> list[Hit]:
-        """Return the first hits, or those that fit the token limit, cutting the last one."""
+        """Return the first hits, or the hits that fit the token limit, cutting the last one."""
         if not chosen.tokens:
             return list(hits[: chosen.cutoff])
         read, left = [], chosen.cutoff

@@ -310,7 +310,7 @@ def proxies(sources: Sequence[QuestionSource], most: int, kinds: Sequence[str] =
 
 
 def _chosen(sources: Sequence[QuestionSource], kinds: Iterable[str]) -> list[Question]:
-    """Return the questions of some kinds, ordered by id, without those that ask for several places."""
+    """Return the questions of some kinds, ordered by id, without questions that ask for several places."""
     found = [one for kind in kinds for one in KINDS[kind](sources)]
     asked = Counter(one.text.casefold() for one in found)
     distinct = (one for one in found if asked[one.text.casefold()] == 1 and _askable(one.text))

@@ -101,7 +101,7 @@ def load_questions(path: Path, qrels: Path | None = None) -> list[Question]:
 
 
 def read_questions(path: Path, qrels: Path | None = None) -> tuple[list[Question], list[LeftOut]]:
-    """Return the questions of a file or folder, in order, and those that no search could answer.
+    """Return the questions of a file or folder, in order, and the questions that no search could answer.
 
     Raise `QueryError` if none can be asked, or if the file does not contain questions.
     """

@@ -80,7 +80,7 @@ def forget_purse(run: str) -> None:
 
 
 class BudgetTracker:
-    """What is left of a budget during a run; used from several threads."""
+    """The rest of a budget during a run; used from several threads."""
 
     def __init__(self, budget: Budget, purse: Purse | None = None) -> None:
         self._budget = budget

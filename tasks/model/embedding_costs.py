@@ -43,13 +43,13 @@ class EmbeddingPayer:
         self.reached = False
 
     def admit(self, tokens: int) -> None:
-        """Reserve the cost of a request; raise `BudgetReached` if it exceeds what is left."""
+        """Reserve the cost of a request; raise `BudgetReached` if it exceeds the rest."""
         if not self._purse.reserve(self._payment.money(tokens)):
             self.reached = True
             raise BudgetReached("the texts left to embed would cost more than --max-cost; run again to go on")
 
     def settle(self, reserved: int, used: int) -> None:
-        """Record an answered request: the tokens reserved for it, and those that the server counted."""
+        """Record an answered request: the tokens reserved for it, and the tokens that the server counted."""
         money = self._payment.money(used)
         self._purse.settle(self._payment.money(reserved), money)
         entry = PaidCall(self._payment.purpose, input=used, money=money, answered=True)

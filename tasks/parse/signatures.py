@@ -125,7 +125,7 @@ _OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 _ENCRYPTED = "EncryptedPackage"  # the stream of an Office document with a password
 OPEN_DOCUMENT = {form.opendocument: form.name for form in FORMATS.values() if form.opendocument}
 KINDS: tuple[Format | UnreadKind, ...] = (*FORMATS.values(), *UNREAD)
-"""All kinds of files that are recognised by their bytes, those that are read first."""
+"""All kinds of files that are recognised by their bytes, the readable ones first."""
 _SIGNED = [signed for kind in KINDS for signed in kind.signatures]
 _BY_OFFSET = {offset: tuple(signature for at, signature in _SIGNED if at == offset) for offset, _ in _SIGNED}
 """All signatures by offset: most files have none, so each offset is tested only once."""

@@ -1,6 +1,6 @@
 """Local file: open a file of a source, but nothing that has replaced it since it was listed.
 
-Whoever can write into a source may replace a file, or a folder above it, with a link between listing and reading. So
+Anyone who can write into a source may replace a file, or a folder above it, with a link between listing and reading. So
 every file of a source is opened here: folder by folder below the source's folder, without following links.
 """
 

@@ -22,7 +22,7 @@ _MOST, _EVERY = 500, 1_000_000
 class Gate:
     """Questions, a measure, and how much the measure may drop against the previous snapshot.
 
-    Questions of the kinds `made_from` are generated from the documents. Only those that both snapshots give are asked,
+    Questions of the kinds `made_from` are generated from the documents. Only questions of both snapshots are asked,
     so that a page removed on purpose is not a drop.
     """
 

@@ -66,7 +66,7 @@ def _named(base: StoredSnapshot | None, documents: pa.Table | None) -> pa.String
 def picture_packs(
     root: Path, due: DuePictures, pictures: Sequence[Path], payer: EmbeddingPayer | None = None
 ) -> tuple[StoredFile, ...]:
-    """Return the packs of picture vectors for a snapshot, after computing those that are due.
+    """Return the packs of picture vectors for a snapshot, after computing the due ones.
 
     `payer` pays for a model behind an API; pictures that it does not pay for lack vectors until the next run.
     """

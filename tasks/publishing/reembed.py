@@ -143,7 +143,7 @@ class VectorSource:
 
     @cached_property
     def shortens(self) -> bool:
-        """Whether the vectors are prefixes of those that the store has, so that no text need be embedded."""
+        """Whether the vectors are prefixes of the stored ones, so that no text need be embedded."""
         return shortens(self.space, self.base.snapshot.space)
 
     @cached_property
@@ -151,7 +151,7 @@ class VectorSource:
         return Packs(self.base.packs("embeddings"))
 
     def shortened(self, table: pa.Table) -> pa.Table:
-        """Return a pack of the rows' vectors, shortened from those that the store has."""
+        """Return a pack of the rows' vectors, shortened from the stored ones."""
         flat = self._vectors.take(table.column("embedding_key").to_pylist()).column("vector").combine_chunks().flatten()
         held = np.asarray(flat, np.float32).reshape(len(table), -1)
         return pack_embeddings(self.keys(table), first_of(held, self.space.dimension))

@@ -125,7 +125,7 @@ def _was_parsed(result: Result) -> bool:
 
 
 def _fallen(state: StoreState, plan: Plan, rejects: Sequence[RejectRow]) -> tuple[list[str], list[str]]:
-    """Return the documents that become stale, and those that are removed with an archive that is now empty."""
+    """Return the documents that become stale, and the ones removed with an archive that is now empty."""
     bad = {row.uri for row in rejects} | {*plan.rejected, *plan.stale}
     stale = [row.uri for row in rejects if row.uri in state.documents]
     stale += [*plan.hidden, *(uri for uri, owner in plan.orphaned.items() if owner in bad)]

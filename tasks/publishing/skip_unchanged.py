@@ -54,7 +54,7 @@ Mask = npt.NDArray[np.bool_]
 
 @dataclass(frozen=True, slots=True)
 class Narrowed:
-    """What is left to plan: the state without the `unchanged` documents, and the listings without their files."""
+    """The rest to plan: the state without the `unchanged` documents, and the listings without their files."""
 
     state: StoreState
     listings: list[Listed]
@@ -62,7 +62,7 @@ class Narrowed:
 
 
 def narrow(base: StoredSnapshot | None, listings: Sequence[Listed], state: StoreState, recipe: Recipe) -> Narrowed:
-    """Return what is left to plan; `state` has everything except the documents."""
+    """Return the rest to plan; `state` has everything except the documents."""
     if base is None:
         return Narrowed(state, list(listings), 0)
     # Combining copies nothing if there is one piece, such as the files of one folder.
@@ -169,7 +169,7 @@ def _alike(known: pa.Table, files: pa.Table) -> Mask:
 
 @dataclass(frozen=True, slots=True)
 class _LeftToPlan:
-    """Selects documents for the plan although they agree: those `named`, and those that another recipe made.
+    """Selects documents for the plan although they agree: the `named` ones, and those of another recipe.
 
     `retyped` says that the [metadata] keys differ from those of the store.
     """

@@ -36,7 +36,7 @@ def _pictured(files: Sequence[SourceFile]) -> Sequence[SourceFile]:
 
 
 def _parted(files: Sequence[SourceFile]) -> tuple[Sequence[SourceFile], list[SourceFile]]:
-    """Return the files that show no picture files, and those that do."""
+    """Return the files that show no picture files, and the ones that do."""
     if not isinstance(files, RowColumns):
         pages = [file for file in files if pictures_held(file.holds)]
         return [file for file in files if not pictures_held(file.holds)], pages

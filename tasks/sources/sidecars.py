@@ -93,7 +93,7 @@ def _described(source: Source, listing: Listing, seen: Sidecars, bring: Callable
 
 
 def _parted(files: Sequence[SourceFile]) -> tuple[Sequence[SourceFile], list[SourceFile]]:
-    """Return the files that are documents, and those that describe others."""
+    """Return the files that are documents, and the files that describe others."""
     if not isinstance(files, RowColumns):
         return [*filterfalse(_describes, files)], [*filter(_describes, files)]
     uris = files.table.column("uri")

@@ -67,7 +67,7 @@ class SplitterPlugin(Protocol):
     def split(self, part: "Part", options: Any) -> Sequence[Span]:
         """Return the spans of the chunks of a part, ordered by start.
 
-        Spans are half-open, in code points of `part.text`, which is the whole document, and lie within `part.start` and
+        Spans are half-open, in code points of `part.text`, which is the whole document, and are within `part.start` and
         `part.end`. Together they hold every character of the part that is neither white space, front matter nor
         furniture. A span should have at most `options.size` tokens, which `part.tokens.count(start, end)` counts; one
         that the model cannot take is cut. The same part and options always give the same spans.

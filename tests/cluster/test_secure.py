@@ -27,7 +27,7 @@ from tests.kit.faults.machines import free_port, wait_for
     ("address", "said"),
     [
         ("tcp://10.0.0.5:8786", "plain TCP"),
-        ("tcp://127.0.0.1:8786", "other users of the machine included"),
+        ("tcp://127.0.0.1:8786", "including other users of the machine"),
         ("tls://10.0.0.5:8786", "cluster.tls_ca, cluster.tls_cert, cluster.tls_key"),
         ("10.0.0.5:8786", "tcp://HOST:PORT"),
         ("", "tcp://HOST:PORT"),

@@ -219,7 +219,7 @@ def test_a_file_that_has_changed_is_not_taken_for_an_export(store: Store, here: 
     with pytest.raises(StoreError, match="has changed since it was exported"):
         store.export("out.jsonl")
     next((here / "parts").glob("*.parquet")).write_bytes(b"no")
-    with pytest.raises(StoreError, match="write all anew with --replace"):
+    with pytest.raises(StoreError, match="write all again with --replace"):
         store.export("parquet:parts")
     store.export("parquet:parts", replace=True)
     assert same(read_parquet(here / "parts"), wanted(store))

@@ -160,8 +160,8 @@ def test_a_file_where_the_store_should_be_is_told_so(folder: Path) -> None:
     for name in ("taken", "taken/store"):
         result = call("ingest", "docs", "--store", name)
         assert (result.exit_code, result.stdout) == (1, "")
-        assert f"docmill: {name} cannot be a store: a file stands where a folder should be" in result.stderr
-    assert "taken cannot be a store: a file stands" in call("search", "mill", "--store", "taken").stderr
+        assert f"docmill: {name} cannot be a store: it is a file, not a folder" in result.stderr
+    assert "taken cannot be a store: it is a file" in call("search", "mill", "--store", "taken").stderr
 
 
 def test_a_failure_of_the_system_is_told_without_its_number() -> None:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from docmill.flows.config.settings import ClusterSettings
 
 _STOP_S = 10.0
-"""Seconds for a process to end after it is told to."""
+"""Seconds for a process to end after the signal to end."""
 _ENDED = 0  # the exit status of a worker whose scheduler has ended
 _AGAIN_S = 1.0
 """Seconds before a worker without a scheduler tries again, so that one that ends at once does not restart in a loop."""
@@ -98,7 +98,7 @@ def start_scheduler(
 
 
 def _waited(processes: "list[subprocess.Popen[bytes]]") -> int | None:
-    """Wait for the first process, then end all. Return its exit status, or None if this process was told to stop."""
+    """Wait for the first process, then end all. Return its exit status, or None if a signal stopped this process."""
     before = signal.signal(signal.SIGTERM, signal.default_int_handler)  # so that SIGTERM, too, ends all processes
     try:
         return processes[0].wait()

@@ -21,7 +21,7 @@ def doctor(
 ) -> None:
     """Check Python, packages, model, programs, store, Prefect and disk, and say what to type.
 
-    Exits with status 1 if something is broken that these settings need. What is missing and not needed is a note.
+    Exits with status 1 if something is broken that these settings need. A missing part that they do not need is a note.
     """
     from docmill.flows.maintenance.checkup import checkup
 

@@ -55,7 +55,7 @@ def export(
 ) -> None:
     """Sync chunks and vectors to a file or database.
 
-    The first export writes all chunks. The next ones write what changed and delete what left. Passwords and keys come
+    The first export writes all chunks. Later ones write changed chunks and delete removed ones. Passwords and keys come
     from the environment, such as PGPASSWORD and QDRANT_API_KEY.
     """
     settings = settings_of(context)

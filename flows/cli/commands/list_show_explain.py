@@ -33,7 +33,7 @@ _OPENING = 60
 @command("store", name="list")
 def list_documents(
     context: typer.Context,
-    prefix: Annotated[str, typer.Argument(help="Only documents whose uri begins so.", show_default=False)] = "",
+    prefix: Annotated[str, typer.Argument(help="Only documents whose uri begins with this.", show_default=False)] = "",
     where: Annotated[
         str | None, typer.Option(metavar="SQL", help="Only documents that match this SQL condition.")
     ] = None,

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 def remove(
     context: typer.Context,
     sources: Annotated[list[str], typer.Argument(help="Names of the sources.")],
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would go, and remove nothing.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would be removed, and remove nothing.")] = False,
     as_json: AsJson = False,
 ) -> None:
     """Remove the documents of a source from the store.
@@ -57,13 +57,14 @@ def erase(
     unlisted: Annotated[
         bool, typer.Option("--unlisted", help="Erase also what no snapshot lists any more, such as an old deletion.")
     ] = False,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would go, and remove nothing.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would be removed, and remove nothing.")] = False,
     as_json: AsJson = False,
 ) -> None:
     """Remove documents from the store for good, with all older snapshots.
 
-    Nothing can be restored afterwards: older snapshots, tags and held-back snapshots name the same files and go, too.
-    Other documents stay, also deleted ones that can be restored. The command says where copies may remain.
+    Nothing can be restored afterwards: older snapshots, tags and held-back snapshots name the same files and are
+    deleted, too. Other documents stay, also deleted ones that can be restored. The command says where copies
+    may remain.
     """
     settings = settings_of(context)
     from docmill.flows.maintenance.erase import erase as wipe

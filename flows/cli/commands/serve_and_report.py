@@ -131,7 +131,7 @@ def serve(
     ] = True,
     allow_ingest: Annotated[
         bool,
-        typer.Option("--allow-ingest", help="Let whoever has the token add files, folders and URLs on the page."),
+        typer.Option("--allow-ingest", help="Let everyone who has the token add files, folders and URLs on the page."),
     ] = False,
     watch: Annotated[
         bool, typer.Option("--watch", help="Also ingest the setting `sources`, at the start and after each change.")
@@ -226,7 +226,7 @@ def _check_whole(principals: frozenset[str]) -> None:
     from docmill.flows.serving.open_stores import SEES_ALL
 
     if principals != SEES_ALL:
-        raise ConfigError("--allow-ingest tells of all documents: leave it out, or serve without principals")
+        raise ConfigError("--allow-ingest reveals all documents: leave it out, or serve without principals")
 
 
 def _adding(settings: "Settings", served: "OpenStores", access: "Access") -> "Adding":

@@ -34,7 +34,7 @@ def settings(
 ) -> None:
     """Show the settings: value, where it comes from, meaning, default.
 
-    A flag wins over an environment variable, that over docmill.toml, and that over the default. Passwords are not
+    A flag overrides an environment variable, which overrides docmill.toml. Passwords are not
     shown.
     """
     from docmill.flows.config.assignments import nearest_keys

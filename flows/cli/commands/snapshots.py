@@ -240,7 +240,7 @@ def _print_restored(done: "Restored") -> None:
         typer.echo(f"This would commit a snapshot with the contents of snapshot {done.earlier}\n{documents}")
     else:
         typer.echo(f"Snapshot {done.snapshot} committed, with the contents of snapshot {done.earlier}\n{documents}")
-        note("the next ingest compares your files with this snapshot, and ingests those that differ")
+        note("the next ingest compares your files with this snapshot, and ingests the differing files")
 
 
 @command("store", "wait_s", "retention")

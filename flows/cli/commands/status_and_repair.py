@@ -30,7 +30,7 @@ def status(
     cluster: Annotated[bool, typer.Option("--cluster", help="Show the workers of [cluster] instead.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Show what the store holds."""
+    """Show what the store contains."""
     settings = settings_of(context)
     if cluster:
         _show_workers(settings, as_json)
@@ -111,11 +111,11 @@ def verify(
 def repair(
     context: typer.Context,
     accept_loss: Annotated[
-        bool, typer.Option("--accept-loss", help="Leave out documents whose damaged files nobody has whole.")
+        bool, typer.Option("--accept-loss", help="Leave out documents whose damaged files have no intact copy.")
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Rebuild lost or damaged files, and restore those that only the bucket or a mirror still has.
+    """Rebuild lost or damaged files, and restore files that only the bucket or a mirror still has.
 
     Exits with status 1 if documents would be lost without --accept-loss, with status 3 if some have to be ingested
     again.
@@ -189,8 +189,7 @@ _NEVER = "never"
 def list_sources(context: typer.Context, as_json: AsJson = False) -> None:
     """List the sources: documents, settings, what the last run listed and fetched, and when it succeeded.
 
-    These are the sources of the settings, and those that have documents in the store. What runs on other machines saw
-    is not known here.
+    These are the sources of the settings, and others with documents in the store. Runs on other machines are not shown.
     """
     rows = [*_rows(settings_of(context))]
     nothing = "No source is known: set `sources` in docmill.toml."

@@ -8,7 +8,7 @@ STATUSES = {
     " or some questions could not be measured.",
     4: "The gate held the new snapshot back; readers see the one before.",
     5: "A source could not be reached; its documents are kept as they were, and the other sources were ingested.",
-    130: "Ctrl-C (SIGINT) ended the command. A commit that was nearly done is done; the next run goes on from there.",
+    130: "Ctrl-C (SIGINT) ended the command. A commit that was nearly done is finished; the next run continues.",
     143: "SIGTERM ended the command, as Ctrl-C does.",
 }
 """The meaning of each status; 128 plus the number of a signal is the status after that signal."""

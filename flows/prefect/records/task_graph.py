@@ -33,7 +33,7 @@ class Mark:
 
 @dataclass(slots=True)
 class TaskGraph:
-    """The steps of a flow run so far by key. `ends` are those that no other step follows."""
+    """The steps of a flow run so far by key. `ends` are the steps that no other step follows."""
 
     flow_run_id: UUID
     marks: dict[str, Mark | PrefectFuture[Any]] = field(default_factory=dict)

@@ -55,7 +55,7 @@ Later = Annotated[str, Path(description="Number or tag of the later snapshot.", 
 
 
 class SearchQuestion(BaseModel):
-    """A search. What is left out is as the settings of the server say."""
+    """A search. Omitted values are those of the server's settings."""
 
     model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [_A_SEARCH]})
 
@@ -81,7 +81,7 @@ class SearchQuestion(BaseModel):
     min_confidence: float | None = Field(default=None, ge=0, le=1, description="Least confidence of a hit.")
     language: str | None = Field(default=None, max_length=35, description="Language of the query, such as de.")
     parents: bool | None = Field(default=None, description="Whether to return the parent of each chunk, once.")
-    typing: bool = Field(default=False, description="The query is not written to its end, so it is not logged.")
+    typing: bool = Field(default=False, description="The query is not complete, so it is not logged.")
 
     def how(self, settings: SearchArguments) -> SearchArguments:
         """Return the options of the search: the client's own, and otherwise those of the settings."""
@@ -120,7 +120,7 @@ class StatementQuestion(BaseModel):
 
 
 class Failure(BaseModel):
-    """What went wrong, in the form in which `--json` tells it."""
+    """What went wrong, in the form of `--json`."""
 
     kind: str = Field(description="A class of `docmill.errors`, or UsageError.")
     message: str
@@ -227,7 +227,7 @@ class HttpRoutes:
     def documents(
         self,
         where: Where = None,
-        prefix: Annotated[str, Query(max_length=4000, description="Only uris that begin so.")] = "",
+        prefix: Annotated[str, Query(max_length=4000, description="Only uris that begin with this.")] = "",
         after: Annotated[str, Query(max_length=4000, description="`next` of the page before.")] = "",
         limit: Annotated[int, Query(ge=1, le=10_000, description="How many documents to return at most.")] = 100,
         at: At = None,
@@ -332,7 +332,7 @@ class HttpRoutes:
         store: StoreName = None,
         most: Most = MOST,
     ) -> Response:
-        """List what people have judged, as `docmill judge list --json` does, the newest as far as they fit."""
+        """List what people have judged, as `docmill judge list --json` does, the newest ones that fit."""
         return as_json({**answers.judged(self._at(store, at), query, most), "judging": self._judging})
 
     def judge(self, asked: JudgementQuestion) -> Response:

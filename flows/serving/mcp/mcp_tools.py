@@ -298,7 +298,7 @@ class StoreTools:
         store: StoreName = None,
         max_characters: Most = 20_000,
     ) -> Answer:
-        """Count the documents, and their passages, of each value of a key, such as which teams there are.
+        """Count the documents, and their passages, of each value of a key, such as all teams.
 
         Examples:
             {"name": "format"}
@@ -315,7 +315,7 @@ class StoreTools:
         store: StoreName = None,
         max_characters: Most = 20_000,
     ) -> Answer:
-        """Count, group or join what the store holds, with one SELECT. It cannot change anything.
+        """Count, group or join the rows of the store with one SELECT. It cannot change anything.
 
         Tables: documents (uri, title, format, content_type, characters, chunks, status, author, modified, ...), chunks
         (chunk_id, uri, ordinal, text, context, headings, page, line, content_type, strategy, tokens, ...), rejects
@@ -397,7 +397,7 @@ class StoreTools:
 
     def _check_whole(self) -> None:
         if self._stores.principals != SEES_ALL:
-            raise QueryError("only whoever sees all documents may read what others ask")
+            raise QueryError("only a client that sees all documents may read what others ask")
 
     @told
     def judge(
@@ -410,7 +410,7 @@ class StoreTools:
         note: Annotated[str, Field(description="Why.")] = "",
         store: StoreName = None,
     ) -> Answer:
-        """Keep what a person says of an answer: that a passage is right or wrong, or that no passage answers.
+        """Save a person's judgement of an answer: a passage is right or wrong, or no passage answers.
 
         Only call this when the user says so; do not judge on your own. Leave out chunk_id with relevant false to say
         that nothing in the store answers.

@@ -131,9 +131,9 @@ def check_name(name: str) -> None:
 
 _WRONG: tuple[tuple[Callable[[str], bool], str], ...] = (
     (lambda name: name.strip(" .") != name or not name, "it is empty, hidden, or has blanks or dots around it"),
-    (lambda name: name.startswith("~"), "it begins with a tilde, which stands for a person's folder"),
+    (lambda name: name.startswith("~"), "it begins with a tilde, which means a person's folder"),
     (lambda name: not _FORBIDDEN.isdisjoint(name), "it has a slash, or a sign that some file systems do not take"),
-    (lambda name: any(map(_is_unseen, name)), "it has a character that nobody sees"),
+    (lambda name: any(map(_is_unseen, name)), "it has an invisible character"),
     (lambda name: len(name.encode()) > _LONGEST, f"it has more than {_LONGEST} bytes"),
     (
         lambda name: is_sidecar(unicodedata.normalize("NFKC", name).casefold()),

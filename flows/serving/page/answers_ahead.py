@@ -182,7 +182,7 @@ class AnswersAhead:
         """Prepare the answer for the first view."""
         if self._stores.principals != SEES_ALL:
             return
-        with suppress(DocmillError, OSError):  # whoever asks gets the error
+        with suppress(DocmillError, OSError):  # the asking client gets the error
             self._keep_facets(self._stores.get())
 
     def look(self) -> None:
@@ -191,7 +191,7 @@ class AnswersAhead:
         If clients have different rights, nothing is prepared, because it is unknown who will ask.
         """
         for name in self._stores.names if self._stores.principals == SEES_ALL else ():
-            with suppress(DocmillError, OSError):  # whoever asks gets the error
+            with suppress(DocmillError, OSError):  # the asking client gets the error
                 served = self._stores.get(name)
                 if self._done.get(name) != identity(served):
                     self._prepare(served)

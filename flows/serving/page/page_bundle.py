@@ -20,7 +20,7 @@ _EXPORT = re.compile(r"^export (?P<kind>const|class|function|async function) (?P
 _EXPORTS_AS = re.compile(r"export\{(?P<names>[^}]*)\};?\s*\Z")
 """The three forms of import and export that the page's modules use; `_check` refuses others."""
 _FAILED = """catch (error) {
-const said = `The page could not start: ${error.message}. Reload it, or tell whoever runs docmill.`;
+const said = `The page could not start: ${error.message}. Reload it, or tell the person who runs docmill.`;
 document.getElementById("app").textContent = said;
 throw error;
 }"""

@@ -61,7 +61,7 @@ def restore(objects: Objects, root: Path) -> list[str]:
 
 
 def _set_aside(objects: Objects, lost: list[str]) -> list[str]:
-    """Set damaged objects aside, and delete those that can be rebuilt; return what was done."""
+    """Set damaged objects aside, and delete objects that can be rebuilt; return what was done."""
     asked = restore_objects.ask(objects, lost)
     if rebuilt := [key for key in lost if not key.startswith(_TRUTH)]:
         objects.delete(rebuilt)
@@ -86,7 +86,7 @@ def _complete(objects: Objects, root: Path, snapshot: Snapshot, deep: bool) -> _
 
 def _lacks(root: Path, file: FileRef, deep: bool) -> bool:
     """Return whether a mirror has to fetch a file; raise `UnsafeName` if a link leads it out of the mirror."""
-    # A symbolic link in a mirror, whoever created it, must not make this write elsewhere.
+    # A symbolic link in a mirror, created by anyone, must not make this write elsewhere.
     placed(root, file.path)
     return bool(fault(root, file)) if deep else not is_here(root, file)
 

@@ -136,7 +136,7 @@ def refresh(objects: Objects, root: Path, mark: MirrorMark) -> dict[str, str]:
 
 
 def _listed(objects: Objects, folder: str) -> set[str]:
-    """Return the names of the objects in a folder, ignoring those that docmill would not give."""
+    """Return the names of the objects in a folder, ignoring names that docmill would not give."""
     keys = {entry.key for entry in objects.listing(folder)} - {folder}  # web consoles create an object for a folder
     own = {key for key in keys if is_listed(key, folder)}
     if strange := sorted(keys - own):

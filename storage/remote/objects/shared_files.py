@@ -3,7 +3,7 @@
 Each file is an object `<folder>/<name>-<hash of its content>.parquet`, so that a listing shows which files a mirror
 lacks. A rewritten file, such as a repeated evaluation, replaces the objects of the same name.
 
-Own files are those that one machine rewrites repeatedly and that the others only read. The writer's file is always
+Own files are rewritten repeatedly by one machine and only read by the others. The writer's file is always
 right: its object is replaced if it differs. A file of another machine is removed when its object is gone, and so is a
 file of this machine that was shared before.
 """

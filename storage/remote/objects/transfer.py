@@ -47,7 +47,7 @@ def fetch(objects: Objects, root: Path, files: Iterable[FileRef]) -> None:
 
 
 def fetch_possible(objects: Objects, root: Path, files: Sequence[FileRef]) -> dict[FileRef, str]:
-    """Fetch files and replace those in the mirror; return those that cannot be fetched, with the reason.
+    """Fetch files and replace those in the mirror; return the ones that cannot be fetched, with the reason.
 
     A file that cannot be fetched does not change.
     """

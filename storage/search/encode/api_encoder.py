@@ -209,7 +209,7 @@ def most_tokens(model: str, texts: int, tokens: int) -> int:
 def probed(space: EmbeddingSpace, known: str, payer: Payer | None = None) -> EmbeddingSpace:
     """Return the space with the probe of its model, after asking the server; `known` is the probe of a store, or "".
 
-    Raises `StoreError` if the server's vectors differ from those that the store knows.
+    Raises `StoreError` if the server's vectors differ from the ones that the store knows.
     """
     sketch = api_encoder(space.model).paid_by(payer).model.compare(known)
     return replace(space, probe=known or sketch)

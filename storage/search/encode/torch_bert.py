@@ -1,7 +1,8 @@
 """Torch BERT: compute BERT and RoBERTa models with PyTorch on a CPU, without padding and sentence-transformers.
 
 PyTorch multiplies float32 with MKL, which uses older instructions on CPUs that are not from Intel. oneDNN, which is in
-the same package, uses those that the CPU has. So the faster of the two is measured and chosen when a model is loaded.
+the same package, uses the instructions of the CPU. So the faster of the two is measured and chosen when a
+model is loaded.
 """
 
 import time
@@ -100,7 +101,7 @@ class TorchLayers:
 
 
 class _AttendedText(NamedTuple):
-    """The tokens of a text, the tokens that its attention sees, and a mask over those that are not its own."""
+    """The tokens of a text, the tokens that its attention sees, and a mask over tokens that are not its own."""
 
     span: slice
     seen: slice

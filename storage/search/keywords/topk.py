@@ -114,7 +114,7 @@ class Term:
         return self._gain(counts)
 
     def gains_at(self, rows: Rows, factors: Factors) -> Floats:
-        """Return its gain in each of the given ascending rows, 0 in those that do not contain it."""
+        """Return its gain in each of the given ascending rows, 0 in rows that do not contain it."""
         counts = np.zeros(len(rows))
         for held, piece in self._held(rows):
             counts[held] = piece.counts(rows[held], factors)

@@ -132,7 +132,7 @@ def _garbage(root: Path, piece: StoredFile, wanted: pa.Array) -> float:
 def _merge(
     root: Path, chosen: list[StoredFile], kept: tuple[StoredFile, ...], wanted: pa.Array, kind: str
 ) -> tuple[StoredFile, ...]:
-    """Write the wanted rows of packs as one pack, without those that the kept packs hold already."""
+    """Write the wanted rows of packs as one pack, without rows that the kept packs contain."""
     held = [_keys(root, piece).combine_chunks() for piece in chosen]
     keys = pc.unique(pa.chunked_array(held, pa.string()))
     keys = keys.filter(pc.is_in(keys, value_set=wanted))

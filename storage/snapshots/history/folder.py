@@ -146,7 +146,7 @@ class StoreFolder:
         """Remove shared files, given their names without ending."""
 
     def level(self, folder: str, own: str) -> None:
-        """Exchange files with other machines: fetch shared files into `own`, and share those that only `own` has."""
+        """Exchange files with other machines: fetch shared files into `own`, and share files that only `own` has."""
 
     def remote_faults(self, snapshot: Snapshot, deep: bool, read: bool) -> Iterator[tuple[str, str]]:
         """Yield the faults of a snapshot's objects, each as its kind and a message; `read` compares their content."""

@@ -211,7 +211,7 @@ def _by_query(passages: Iterable[JudgedPassage]) -> Iterator[list[JudgedPassage]
 
 
 def _newest_of_each(passages: Sequence[JudgedPassage]) -> list[JudgedPassage]:
-    """Return the passages without those that the same person judged again later, for example in changed chunks."""
+    """Return the passages without the ones that the same person judged again later, for example in changed chunks."""
     left = []
     for of_query in _by_query(passages):
         for place, one in enumerate(of_query):

@@ -98,7 +98,7 @@ def _frequent(own: Sequence[LoggedQuery]) -> FrequentQuery:
 def content_gaps(
     asked: Sequence[FrequentQuery], judged: Sequence[JudgedPassage], most: int, again: AskingAgain
 ) -> list[ContentGap]:
-    """Ask up to `most` doubtful queries again; return those that still have no good answer, grouped by meaning."""
+    """Ask up to `most` doubtful queries again; return the ones that still have no good answer, grouped by meaning."""
     found = asked_again(without_answer(asked, judged, most), again.ask, again.snapshot)
     absent = {same_query(one.judgement.query) for one in judged if one.state == "absent"}
     left = [one for one in found if is_doubtful(one) or same_query(one.query) in absent]

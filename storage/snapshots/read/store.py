@@ -429,7 +429,7 @@ class Store(StoreFeedback):
             **how: As in `search`, for both snapshots.
 
         Returns:
-            One entry for each query, those that changed most first: `entered` are documents that only `other` finds.
+            One entry for each query, the most changed first: `entered` are documents that only `other` finds.
 
         Raises:
             docmill.errors.QueryError: As `search`, if any of the queries cannot be answered.

@@ -20,7 +20,7 @@ from docmill.storage.snapshots.history.snapshots import StoredFile
 from docmill.storage.snapshots.tables.spill import Rows, parts
 from docmill.storage.snapshots.tables.tables import Ints, at_once, bucket_numbers, read_stored_file, split, write_bucket
 
-_PASSES = 32  # the most passes over the new rows; fewer passes hold more rows in memory
+_PASSES = 32  # the most passes over the new rows; fewer passes keep more rows in memory
 _ROWS_AT_ONCE = 4_096  # new rows in memory while their buckets are written
 
 

@@ -87,7 +87,7 @@ def _sources(new: Sequence[_Compared], old: Mapping[str, _Own], holders: Mapping
 
 
 def _divided(rows: Iterable[_Compared], old: Mapping[str, _Own]) -> tuple[list[_Compared], list[_Compared]]:
-    """Split chunks into those that are new, and those whose vectors are unchanged.
+    """Split chunks into new ones, and ones whose vectors are unchanged.
 
     A chunk with unchanged text may have other parts or another window, and therefore other vectors.
     """

@@ -45,7 +45,7 @@ _TAGS_A_LINE = 1 / 4  # of HTML, besides a first one: prose about HTML has fewer
 _WEAK_SIGN = 1 / 4  # of a Markdown sign, for which a bullet or quotation counts, because plain texts have them, too
 # What distinguishes a table from prose:
 _MOST_COMMAS = 0.7  # of its delimiters, those followed by a space: in prose nearly all are
-_MOST_ENDED = 0.2  # of lines in a column, those that end like sentences
+_MOST_ENDED = 0.2  # share of the lines in a column that end like sentences
 _LEAST_EVEN = 0.9  # of rows, those with as many fields as the first: a few contain line breaks in quotes
 _SHORT_LINE = 40
 """Average characters of a column's lines: longer ones are prose without punctuation at line ends."""

@@ -63,7 +63,7 @@ class Album:
         return found
 
     def take(self, part: Parsed) -> None:
-        """Keep the pictures of a part that was read as a document of its own, and count those that it left out."""
+        """Keep the pictures of a part that was read as a document of its own, and count the ones that it left out."""
         self.left_out.update(part.metadata.get(LEFT_OUT, {}))
         for one in part.pictures:
             if isinstance(self._held(one), Unkept):

@@ -163,7 +163,7 @@ def _components(lines: Iterable[Property], kinds: Collection[str]) -> Iterator[t
 
     Other components within them, such as alarms, are left out; in a truncated file, the last component is read, too.
     """
-    wanted, open_, inside = set(kinds), [""], list[Property]()  # "" stands for the level outside all components
+    wanted, open_, inside = set(kinds), [""], list[Property]()  # "" is the level outside all components
     for one in lines:
         value = one.value.strip().upper()
         if one.name == "BEGIN":

@@ -35,7 +35,7 @@ class SourceListing:
     """What a source lists.
 
     Attributes:
-        items: All items, or only those that are new or changed.
+        items: All items, or only new and changed ones.
         checkpoint: A short text that the next call gets, so that it can list what has changed since; "" if the source
             always lists everything. A function that returns it is called once all items have been taken.
         gone: None says that `items` are all. Otherwise they are the changes since the checkpoint of the call, and these
@@ -55,7 +55,7 @@ class SourceReader(Protocol):
     of its own calls it, on a reader that no run uses.
 
     Beside it may be `wait(seconds: float, ended: threading.Event) -> bool`, called between two marks: wait until the
-    source itself tells of a change, so many seconds are over, or `ended` is set. Return False at once if the source
+    source itself reports a change, so many seconds are over, or `ended` is set. Return False at once if the source
     cannot tell; the watch then waits by itself.
     """
 

@@ -279,7 +279,7 @@ class GitReader:
 
     def _obtain(self, commit: str) -> None:
         """Fetch a commit with its history and folders, but without files."""
-        # Keep it under our own reference, so that the next fetch tells the server that we have it.
+        # Keep it under our own reference, so that the next fetch says to the server that we have it.
         self.git.run(
             "fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--recurse-submodules=no", "--filter=blob:none",
             "origin", f"+{commit}:refs/docmill/{key_of(self.ref)}",
@@ -298,7 +298,7 @@ class GitReader:
             )  # fmt: skip
 
     def _difference(self, before: str) -> tuple[dict[str, str], Paths]:
-        """Return the new and changed files, and the names of those that are gone."""
+        """Return the new and changed files, and the names of deleted ones."""
         said = self.git.run(
             "diff-tree", "-r", "-z", "--no-renames", "--raw", before, self._commit, "--", *self._paths()
         )

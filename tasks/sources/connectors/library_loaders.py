@@ -18,7 +18,7 @@ _UNREACHED = ("Timeout", "ConnectionError", "ConnectError", "TooManyRequests", "
 
 
 class LoaderSettings(SourceSettings):
-    """A class that another framework has for reading documents from somewhere. It runs with your rights."""
+    """A class of another framework that reads documents. It runs with your rights."""
 
     loader: str = Field(
         pattern=r"^[A-Za-z_][\w.]*:[A-Za-z_][\w.]*$",
@@ -42,7 +42,7 @@ class LoaderSettings(SourceSettings):
     )
     text: str = Field(default="text", description="Key of the text in the rows of a dlt resource.")
     format: Format = Field(
-        default="markdown", description="What the texts are: markdown, text or html. Only markdown keeps metadata."
+        default="markdown", description="Format of the texts: markdown, text or html. Only markdown keeps metadata."
     )
 
     watch_s: float = Field(default=600.0, ge=0, description=WATCH_S)

@@ -169,7 +169,7 @@ def _joined(entries: Iterable[Entry]) -> Iterable[Entry]:
         first = parts[0]
         texts = [part.text for part in parts] if first.id else [first.text]
         known = [part.access for part in parts if part.access is not None]
-        # Whoever may not see one part may not see the document.
+        # A principal who may not see one part may not see the document.
         access = frozenset.intersection(*known) if known else None
         yield Entry("\n\n".join(texts), first.metadata, first.id, first.link, access)
 

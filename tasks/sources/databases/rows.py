@@ -33,7 +33,7 @@ _BATCH = 500
 
 
 class RowsSettings(SourceSettings):
-    """A SELECT, of which each row is a document. docmill only reads."""
+    """A SELECT; each row is a document. docmill only reads."""
 
     database: str = Field(
         description="A file of SQLite or DuckDB, postgresql://USER@HOST/NAME, mysql://USER@HOST/NAME, or a folder,"
@@ -58,7 +58,7 @@ class RowsSettings(SourceSettings):
     metadata: tuple[str, ...] = Field(default=(), description="Columns to keep as metadata; empty keeps all others.")
     format: Format = Field(
         default="markdown",
-        description="What the texts are: markdown, text or html. Only markdown keeps title and metadata.",
+        description="Format of the texts: markdown, text or html. Only markdown keeps title and metadata.",
     )
     timeout_s: float = Field(default=300.0, gt=0, description="Seconds that a server may take for a statement.")
 

@@ -62,7 +62,7 @@ class MailStore(Protocol):
         ...
 
     def read(self, folder: str, ids: Iterable[str]) -> Iterator[tuple[str, bytes]]:
-        """Yield mails with their ids, except those that are gone."""
+        """Yield mails with their ids, except deleted ones."""
         ...
 
     def mark(self, folder: str) -> str:

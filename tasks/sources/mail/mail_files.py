@@ -88,7 +88,7 @@ class MboxFile:
         return mark, [mail.id for mail in mails], mails
 
     def read(self, folder: str, ids: Iterable[str]) -> Iterator[tuple[str, bytes]]:  # noqa: ARG002
-        """Yield mails, except those that are no longer at their listed positions."""
+        """Yield the mails that are still at their listed positions."""
         with self._path.open("rb") as file:
             for id in ids:
                 begin, end, key = id.split(" ")

@@ -51,7 +51,7 @@ _LEFT_OUT = "not read: "
 
 
 class WebSettings(SourceSettings):
-    """Pages of one host. A sitemap gives its pages, any other page itself and, with `depth`, those that it links to."""
+    """Pages of one host. A sitemap gives its pages, any other page itself and, with `depth`, pages linked from it."""
 
     url: str = Field(default="", description="The page or the sitemap. The address of the source sets it.")
     urls: tuple[str, ...] = Field(default=(), description="Further pages or sitemaps of the same host.")
@@ -62,7 +62,7 @@ class WebSettings(SourceSettings):
     )
     exclude: tuple[str, ...] = Field(default=(), description="Paths of pages to leave out, such as */print/*.")
     most_pages: int = Field(
-        default=10_000, ge=1, description="Maximum number of pages; a reject names what is left out."
+        default=10_000, ge=1, description="Maximum number of pages; a reject names the omitted ones."
     )
     page_bytes: int = Field(default=50_000_000, ge=1, description="Maximum size of a page, in bytes, unpacked.")
     delay_s: float = Field(

@@ -1,6 +1,6 @@
 """Questions and answers: pairs stay whole. If an answer is too long, the context of each part repeats the question.
 
-Questions are those that the parser marked, headings that ask, lines that begin with "Q:" or ask in bold, and tables
+Questions are texts that the parser marked, headings that ask, lines that begin with "Q:" or ask in bold, and tables
 with a column of questions. One pair is one chunk, as in retrieval over FAQs (Sakata et al., SIGIR 2019).
 """
 

@@ -122,8 +122,8 @@ class Windowed(Options):
     most: int = option(_MOST, "The maximum tokens of a chunk, whatever the unit.", "tokens", MIN_SIZE, _MOST)
     anchored: bool = option(
         False,
-        "Let the text decide where windows end, between half of `size` and `size`, so that windows after an edit soon"
-        " fall where they did before.",
+        "Let the text decide where windows end, between half of `size` and `size`, so that windows soon after an"
+        " edit are the same as before.",
     )
 
     def __post_init__(self) -> None:

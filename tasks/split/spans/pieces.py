@@ -12,7 +12,7 @@ from zlib import crc32
 from docmill.tasks.split.spans.sizing import Room
 from docmill.tasks.split.spans.span import Span, is_boundary, trim
 
-# Seams, from the first to be closed to those that are never closed; headings are between BLOCK and BARRIER.
+# Seams, from the first to be closed to the ones that are never closed; headings are between BLOCK and BARRIER.
 GLUE, LEAD, WORD, SENTENCE, LINE, PART, TOP_LEVEL, NESTED = range(8)
 ITEM, BLOCK, HEADING, BARRIER = 10, 20, 30, 99
 

@@ -29,7 +29,7 @@ _notes: list[Connection] = []
 
 
 def announce(parser: str) -> None:
-    """Tell the parent process which parser is called next; outside a worker this does nothing."""
+    """Report to the parent process which parser is called next; outside a worker this does nothing."""
     for pipe in _notes:
         send(pipe, note(parser))
 

@@ -48,7 +48,7 @@ def test_other_hits_keep_their_places_among_hundreds_of_copies(store: Store, how
 def test_a_hit_lists_the_first_of_its_copies_and_counts_the_others(store: Store) -> None:
     (best, *_) = store.search(QUERY, 10, "keyword")
     assert len(best.also_at) == 200
-    assert best.steps[-1].said == f"stands for {COPIES - 201} further chunks, too, which repeat it"
+    assert best.steps[-1].said == f"also represents {COPIES - 201} further chunks, which repeat it"
 
 
 def test_a_search_looks_no_further_than_its_bound(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:

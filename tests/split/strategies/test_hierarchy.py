@@ -57,7 +57,7 @@ def test_a_search_gives_each_parent_once(bench: Workbench) -> None:
     assert {hit.text for hit in parents} == {f"## Dam\n\n{DAM}", f"## Mill\n\n{MILL}"}
     assert {hit.matched for hit in parents} <= {hit.chunk_id for hit in sentences}
     places = {
-        hit.chunk_id: f"stands for {hit.uri} {hit.start_char}-{hit.end_char}, which was found" for hit in sentences
+        hit.chunk_id: f"represents {hit.uri} {hit.start_char}-{hit.end_char}, which was found" for hit in sentences
     }
     assert all(places[hit.matched] in [note.said for note in hit.steps] for hit in parents)
     assert [hit.rank for hit in parents] == [1, 2]

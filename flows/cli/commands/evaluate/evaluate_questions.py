@@ -42,7 +42,7 @@ QUESTIONS = typer.Option("--questions", metavar="PATH", help="CSV or Excel table
 FROM = typer.Option(
     "--from", help="Make questions from the documents instead: texts of links, captions ... May be repeated."
 )
-JUDGED = typer.Option("--judged", help="Ask the judged queries instead: those with a passage that was found right.")
+JUDGED = typer.Option("--judged", help="Ask the judged queries instead, if a passage was judged right.")
 MOST = typer.Option("--most", min=1, metavar="N", help="Maximum number of questions to make.")
 QRELS = typer.Option("--qrels", metavar="FILE", help="Relevance judgements in TREC or BEIR format.")
 MODES = typer.Option("--mode", help="Search mode; may be repeated to compare. The default is all three.")

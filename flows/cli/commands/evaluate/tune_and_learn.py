@@ -128,7 +128,7 @@ def _told(one: "TuneDecision") -> str:
     said = f"{one.content_type or 'all'}: {one.what} over the {counted(one.questions, 'questions')} held back: {change}"
     if one.loses:
         return f"{said}; not adopted, because a content type loses"
-    more = f"; about {one.wanted:,} more judged questions would tell" if one.wanted else ""
+    more = f"; about {one.wanted:,} more judged questions would show it" if one.wanted else ""
     return f"{said}; {'adopted' if one.adopted else f'not adopted{more}'}"
 
 

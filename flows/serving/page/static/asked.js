@@ -58,12 +58,12 @@ function Evaluation({ own, others, place, status }) {
     ${own.asking ? html`<${Answer} of=${asked} what="Reading the questions">${(rows) => html`<${Answer} of=${earlier} what="Reading the questions before">${(old) =>
       html`<${Groups} rows=${joined(rows, old)} old=${old} own=${own} before=${old.length ? before : null} status=${status} />`}<//>`}<//>
       <${Sql}>${statement(own)}<//>`
-      : html`<${Empty} title="Its questions were not kept">An older docmill measured it, or it was told <code>--no-values</code>. Run <code>docmill evaluate</code> again to see them.<//>`}
+      : html`<${Empty} title="Its questions were not kept">An older docmill measured it, or it ran with <code>--no-values</code>. Run <code>docmill evaluate</code> again to see them.<//>`}
     ${before && !before.asking && html`<p class="told">The questions of ${name(before)} were not kept, so what changed since then cannot be shown.</p>`}
   `;
 }
 
-/** Return the questions with their earlier ranks, those that fell furthest first. */
+/** Return the questions with their earlier ranks, the largest falls first. */
 function joined(rows, old) {
   const known = new Map(old.map((one) => [one.question, one]));
   return rows.map((one) => ({ ...one, before: known.get(one.question) })).sort((one, other) => fell(other) - fell(one) || far(other.rank) - far(one.rank));
@@ -89,7 +89,7 @@ function Groups({ rows, old, own, before, status }) {
   const missing = before && rows.filter((one) => !one.before).length;
   return html`
     ${before && !changed.length && html`<p class="good">No question that both were asked has changed since ${name(before)}.</p>`}
-    ${(missing > 0 || only.length > 0) && html`<p class="told">Not both were asked the same: ${plural(missing, "question")} of this one and ${number(only.length)} of ${name(before)} were left out of the other.
+    ${(missing > 0 || only.length > 0) && html`<p class="told">The two were asked different questions: ${plural(missing, "question")} of this one and ${number(only.length)} of ${name(before)} were left out of the other.
       ${only.length > 0 && ` Left out here: ${only.slice(0, NAMED).map((one) => one.text).join(" · ")}`}</p>`}
     ${groups.filter(([title, some]) => title && some.length).map(([title, some], place) => html`
       <details open=${place === 0 || title !== "Found first"}><summary><h2 class="inline">${title}</h2> <span class="figure">${number(some.length)}</span></summary>

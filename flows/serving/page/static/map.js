@@ -158,7 +158,7 @@ function Legend({ group, by, only, map }) {
   return html`
     <h2>Colours</h2>
     ${by === "date" && html`<small>Of the document or, if it states no date, of its file.</small>`}
-    ${by === "since" && html`<small>The oldest kept snapshot from which on the chunk has stood.</small>`}
+    ${by === "since" && html`<small>The oldest kept snapshot since which the store has the chunk.</small>`}
     <ul class="legend">${order.slice(0, 20).map((one) => html`<li>
       <button type="button" aria-pressed=${only === group.names[one]} onClick=${() => go("map", { by, only: only === group.names[one] ? "" : group.names[one] })}>
         <span class="type" style=${{ "--colour": colourOf(by, group.names[one], one, group.names.length) }}><bdi>${group.names[one]}</bdi></span>

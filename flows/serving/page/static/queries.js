@@ -38,7 +38,7 @@ function Gaps() {
   const [wanted, want] = useState(false);
   const found = use("gaps", wanted);
   return html`<h2>What do the documents not answer?</h2>
-    ${!wanted ? html`<p class="told">Asks the queries of little confidence again, and groups those that still have no good hit. <button type="button" onClick=${() => want(true)}>Ask again</button></p>`
+    ${!wanted ? html`<p class="told">Asks the queries of little confidence again, and groups the ones that still have no good hit. <button type="button" onClick=${() => want(true)}>Ask again</button></p>`
       : html`<${Answer} of=${found} what="Asking again">${({ gaps }) => gaps.length === 0
         ? html`<p>Every query has a hit that is likely to answer it.</p>`
         : html`<ol class="hits">${gaps.map((gap) => html`<li class="hit"><h3>${gap.words.join(" · ") || "other"}

@@ -24,7 +24,7 @@ export function file(name) {
   return asked.get(name);
 }
 
-const lacks = (name) => new Refused({ message: `The file data/${name}.js of this report is missing or damaged. Write the report anew.` });
+const lacks = (name) => new Refused({ message: `The file data/${name}.js of this report is missing or damaged. Write the report again.` });
 
 /** Answer a request to the API as `docmill serve` does, if the report contains the answer. */
 export async function answered(path, body) {

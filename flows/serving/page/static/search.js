@@ -215,8 +215,8 @@ const STOPPED = /is a stop word/; // in the server's message for a question with
 /** The message in place of hits if all words of a question are ignored by the keyword search. */
 const Stopped = ({ mode, asked }) => html`<${Empty} title="Only small words so far">
   Words such as “how” and “the” are almost everywhere, so the keywords ignore them. ${mode === "keyword" && asked
-    ? html`Add a word that tells more, or let <a href=${link("search", { ...parse(location.hash), view: "", mode: "hybrid" })}>the vectors answer</a>.`
-    : "Type on: one word that tells more is enough."}<//>`;
+    ? html`Add a more specific word, or let <a href=${link("search", { ...parse(location.hash), view: "", mode: "hybrid" })}>the vectors answer</a>.`
+    : "Type on: one more specific word is enough."}<//>`;
 
 /** Use the words of a question that the keyword search ignores. */
 function useIgnored(question) {

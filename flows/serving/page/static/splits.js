@@ -10,7 +10,7 @@ import { number, plural, slicer, time, wordsOf } from "./words.js";
 const MOST_CHARACTERS = 5000000; // as many as the API gives
 const OFFERED = 20; // names suggested below the box
 const PAUSE_MS = 200;
-const [STORED, SET] = ["stored", "settings"]; // the stored chunks, and those that the server's current settings would produce
+const [STORED, SET] = ["stored", "settings"]; // the stored chunks, and the chunks of the server's current settings
 const SIDES = [["a", "Left", STORED], ["b", "Right", "recursive"]];
 const AT = "at:"; // prefix of the number of an earlier snapshot
 const NEAREST = 3; // chunks shown on each side for a question

@@ -78,7 +78,7 @@ export function matches(word, term) {
   return same >= SHORTEST_STEM && same >= short - 1 && Math.max(word.length, term.length) - same <= LONGEST_END;
 }
 
-/** Return the words of a hit to highlight: those that the keyword ranking matched, or those of the question. */
+/** Return the words of a hit to highlight: those matched by the keyword ranking, or those of the question. */
 export const wordsOf = (hit, asked) => {
   const acronyms = new Map((asked.match(WORD) ?? []).filter(isAcronym).map((word) => word.replace(JOINTS, "")).map((word) => [folded(word), word]));
   const terms = Object.keys(hit.terms).map((term) => acronyms.get(term) ?? term);

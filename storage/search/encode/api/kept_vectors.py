@@ -56,7 +56,7 @@ class KeptVectors:
         return found
 
     def put(self, vectors: Mapping[str, npt.NDArray[np.float32]]) -> None:
-        """Keep the vectors of texts, and drop those that are too old or too many."""
+        """Keep the vectors of texts, and drop vectors that are too old or too many."""
         now = time.time()
         rows = [(key_of("text", text), now, one.astype("<f4").tobytes()) for text, one in vectors.items()]
         with suppress(OSError, sqlite3.Error), self._opened() as file, file:

@@ -11,5 +11,5 @@ class Payer(Protocol):
         ...
 
     def settle(self, reserved: int, used: int) -> None:
-        """Record an answered request: the tokens that were reserved, and those that the server counted."""
+        """Record an answered request: the tokens that were reserved, and the tokens that the server counted."""
         ...

@@ -58,11 +58,10 @@ class SearchOptions:
         weight: The weight of the vectors in a weighted fusion, from 0 to 1; the keywords get the rest.
         fusion: `"linear"` fuses normalised scores, `"rrf"` ranks, `"weighted_rrf"` ranks by `weight`.
         cover: The share of the highest score that a chunk of a hybrid search gets if the cover of its document has all
-            words of the query, from 0 to 1; fewer words count less. Documents with a title are left alone.
-        spread: The share of what the better of its neighbours has beyond it that a chunk of a hybrid search gets, from
-            0 to 1.
-        lift: The share of what the best chunk of its document has beyond it that a chunk of a hybrid search gets, if
-            the document has no title; from 0 to 1.
+            words of the query, from 0 to 1; fewer words count less. Documents with a title are not affected.
+        spread: The share of its gap to the better neighbour's score that a chunk of a hybrid search gains, from 0 to 1.
+        lift: The share of its gap to the best score in its document that a chunk of a hybrid search gains, if the
+            document has no title; from 0 to 1.
         candidates: How many candidates each index returns, from 1. There are never fewer than `k`, or than four
             times as many if hits are widened or replaced by their parents. If `distinct` leaves fewer than `k` hits,
             they become four and sixteen times as many, up to 3,200.

@@ -153,7 +153,7 @@ def overlap(one: Span, other: Span, share: float = _OVERLAP) -> bool:
 
 
 def distinct(candidates: list[Candidate], query: Query) -> list[Candidate]:
-    """Return the best candidates, as many as wanted, without those that overlap or repeat a better one.
+    """Return the best candidates, as many as wanted, without candidates that overlap or repeat a better one.
 
     Two hits overlap if they share over half of the shorter span. One repeats the other if they share nine tenths of all
     their words and state the same numbers, names and negations; the better one then lists the other in `copies`.
@@ -235,7 +235,7 @@ class _KeptHits:
         own = row.start_char, row.end_char
         for span, one in self._spans[row.document_id]:
             if overlap(span, own):
-                one.note("distinct", f"stands for {row.uri} {own[0]}-{own[1]}, too, which overlaps it")
+                one.note("distinct", f"also represents {row.uri} {own[0]}-{own[1]}, which overlaps it")
                 return True
         return False
 
@@ -252,13 +252,13 @@ class _KeptHits:
             self._unlisted[better.key] += 1
             return
         better.copies += (copy,)
-        better.note("distinct", f"stands for {copy.uri} {copy.start_char}-{copy.end_char}, too, which repeats it")
+        better.note("distinct", f"also represents {copy.uri} {copy.start_char}-{copy.end_char}, which repeats it")
 
     def count_copies(self) -> None:
         """Note in each hit how many copies it does not list."""
         for one in self.hits:
             if count := self._unlisted[one.key]:
-                one.note("distinct", f"stands for {count:,} further chunks, too, which repeat it")
+                one.note("distinct", f"also represents {count:,} further chunks, which repeat it")
 
 
 def _alike(one: Candidate, other: Candidate) -> bool:

@@ -24,7 +24,7 @@ def climb(candidates: list[Candidate], query: Query) -> list[Candidate]:
         if parent:
             one.key, one.matched = parent, one.key
             found_at = rows[one.matched]
-            one.note("parents", f"stands for {found_at.uri} {found_at.start_char}-{found_at.end_char}, which was found")
+            one.note("parents", f"represents {found_at.uri} {found_at.start_char}-{found_at.end_char}, which was found")
     return list(found.values())
 
 

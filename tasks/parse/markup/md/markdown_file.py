@@ -45,7 +45,7 @@ _MARKUP = (
     (re.compile(r"(?<!\w)([*_])(?=\S)(.+?)(?<=\S)\1(?!\w)"), r"\2"),
     (re.compile(r"\\([!-/:-@\[-`{-~])"), r"\1"),
 )
-_NAMES = {  # if several stand for one, the last wins
+_NAMES = {  # if several mean the same, the last wins
     "description": "description",
     "author": "author",
     "authors": "author",

@@ -28,10 +28,10 @@ _LAST_SERIAL = 2_958_466  # the day after 31 December 9999, the last date in Exc
 _LEAP_BUG = 60  # 29 February 1900, which did not exist
 _DAY_S, _HOUR_S, _MINUTE_S = 86_400, 3_600, 60
 _FIGURES = 15  # significant figures that a double keeps of any decimal number, and that Excel shows
-_NOISE = 2  # of these figures, those that sums of binary fractions get wrong
+_NOISE = 2  # of these figures, the ones that sums of binary fractions get wrong
 _SAVED = 5
 """Figures that rounding must save to show that they were noise: 959.999999999999 is 960. With fewer, a number of 13
-figures that ends with a zero by chance would be rounded; more than what is left of 15 can never be saved."""
+figures that ends with a zero by chance would be rounded; more than the rest of 15 can never be saved."""
 _EXACT = 10**_FIGURES  # integers below are shown in full, those above with an exponent
 _PERCENT = 100  # of a share
 _TINY = 1e-9
@@ -58,7 +58,7 @@ _TESTS = {
 def format_kind(number: int, code: str = "") -> str:
     """Return "date", "time", "datetime", "duration" or "percent" for a number format (ECMA-376, 18.8.30).
 
-    A format that adds other signs to a number, such as a currency, is returned itself; "" stands for all others.
+    A format that adds other signs to a number, such as a currency, is returned itself; "" means all others.
     """
     if not code:
         return _FORMATS.get(number, "")

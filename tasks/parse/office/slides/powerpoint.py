@@ -94,7 +94,7 @@ def _edge(shapes: list[Shape]) -> list[Shape]:
 def _by_columns(shapes: list[Shape], band: float) -> list[Shape]:
     """Return shapes column by column, each by rows, if each column was drawn before the next; otherwise all by rows.
 
-    Boxes in a grid may be meant to be read by columns or by rows; their order in the file tells which.
+    Boxes in a grid may be meant to be read by columns or by rows; their order in the file decides.
     """
     before, behind = _reaches(shapes), _reaches(shapes[::-1])[::-1]
     cuts = [at for at in range(1, len(shapes)) if _are_beside(before[at - 1], behind[at], band)]

@@ -48,7 +48,7 @@ _BULLETS = frozenset("•◦▪‣●○■")
 _FIXED_SPACE = "\u00a0"
 _NUMBER = re.compile(r"(\d{1,4})\.")
 _FENCE = re.compile(r"(-{4,}|\.{4,}|\+{4,}|/{4,}|`{3,})\w*[ \t]*$")
-_ANY_FENCE = re.compile(r"(--|([-.+/=*_])\2{3,})[ \t]*$")  # what a block that is styled as a comment may stand in
+_ANY_FENCE = re.compile(r"(--|([-.+/=*_])\2{3,})[ \t]*$")  # delimiters of a block that is styled as a comment
 _AROUND = re.compile(r"(--|([=*_])\2{3,})[ \t]*$")  # around paragraphs, lists and other blocks
 _TERM = re.compile(r"\S.*?(?::{2,4}|;;)(?:[ \t]|$)")
 _HEADS_BLOCK = re.compile(r"[.\[]|\+[ \t]*$")  # right above a block: its title, attributes, or an item's sign
@@ -260,7 +260,7 @@ def conditioned(text: str, attributes: Collection[str]) -> str:
 
 
 class _AsciiDocLines:
-    """Where a line stands: in a block that ends with `fence`, in a comment, below conditions that may hide it.
+    """The place of a line: in a block that ends with `fence`, in a comment, below conditions that may hide it.
 
     Pandoc never ends at a listing that is not closed, and takes twice as long for each block that ends right below a
     list of terms: the former is closed, and a rule is put at the end of the latter.

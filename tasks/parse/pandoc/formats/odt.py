@@ -250,7 +250,7 @@ def _complete(table: Any, rows: list[Any]) -> None:
 
 
 def _columns(cell: Any) -> int:
-    """Return how many columns an element of a row stands for."""
+    """Return how many columns an element of a row covers."""
     return max(1, whole(cell.get(_TABLE + "number-columns-repeated"), 1)) if cell.tag in _CELLS else 0
 
 

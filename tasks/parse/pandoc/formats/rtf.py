@@ -114,7 +114,7 @@ def parse_rtf(data: bytes, _: ParseOptions) -> Parsed:
 
 
 def _numbered(match: re.Match[bytes]) -> bytes:
-    """Return an item's beginning with the number shown by readers without lists, because pandoc counts anew."""
+    """Return an item's beginning with the number shown by readers without lists, as pandoc numbers items itself."""
     item, form = match["item"], match["form"]
     shown = _RTF_FORM.sub(b"", item).strip().decode("utf-8", "replace")
     if "\\" in shown or not any(map(str.isalnum, shown)):

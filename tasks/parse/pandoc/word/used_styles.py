@@ -1,4 +1,4 @@
-"""Used styles: those that a Word document's text names; Word writes hundreds, and pandoc would read them all."""
+"""Used styles: the styles that a Word document's text names; Word writes hundreds, and pandoc would read them all."""
 
 import re
 import zipfile

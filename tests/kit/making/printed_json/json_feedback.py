@@ -26,7 +26,7 @@ change_id | text | id
 created | text | when it was decided, or taken back (ISO 8601, UTC)
 state | text | `adopted`, `kept`, `held back` by the gate, or `taken back`
 content_type | text | content type whose route is meant; empty for all
-what | text | what half of the judged queries preferred
+what | text | choice of one half of the judged queries
 before | text | the setting before, as TOML; empty if the file had none
 after | text | the setting that was preferred, as TOML; empty if it was kept
 questions | integer | judged queries that decided; others chose the setting
@@ -76,7 +76,7 @@ times | integer | how often they were asked together
 queries | array of object | its queries
 {_GAP}"""),
     "queries clear": Printed("one object", "removed | integer | logged queries that were removed\n"),
-    "replay": Printed("an array: an object for each query, those that moved most first", """\
+    "replay": Printed("an array: an object for each query, the most moved first", """\
 query | text | the query
 times | integer | how often it was asked; 1 if it was given
 same | boolean | whether both snapshots have the same hits in the same order

@@ -189,7 +189,7 @@ steps[].step | text | name of a step of the search
 steps[].score | number | score of the hit after the step
 steps[].said | text | what the step did with the hit
 relevance | number |
-also_at | array of object | copies that it stands for: `chunk_id`, `uri`, span, `page`, `line`, `source_url` of each
+also_at | array of object | copies of it: `chunk_id`, `uri`, span, `page`, `line`, `source_url` of each
 line | integer |
 source_url | text |
 passage.text | text | sentences of the hit that answer; without `--passages`, and where it has none, `passage` is null
@@ -245,7 +245,7 @@ content_type | text | content type of the whole document
 score | number | score of that type, from 0 to 1
 runner_up | text | second-best type
 runner_up_score | number | its score
-evidence | array of text | what speaks for the type
+evidence | array of text | signs of the type
 globs | array of text | globs of `[[routes]]` that match the uri
 regions[].start_char | integer | where the region begins, in code points
 regions[].end_char | integer | where it ends, exclusive
@@ -253,7 +253,7 @@ regions[].content_type | text | its content type
 regions[].score | number | score of that type
 regions[].runner_up | text | second-best type
 regions[].runner_up_score | number | its score
-regions[].evidence | array of text | what speaks for the type
+regions[].evidence | array of text | signs of the type
 regions[].strategy | text | strategy of its route
 regions[].options.* | any | options of the strategy
 regions[].rule | text | the rule that chose the route
