@@ -195,7 +195,7 @@ def _freight_of(chosen: ClusterSettings, store: StoreFolder) -> str:
         raise ConfigError("cluster.freight is not set; name s3://BUCKET/PREFIX or a folder that all machines share")
     freight, own = absolute(url_of(chosen.freight) or chosen.freight), absolute(store.name)
     if f"{freight}/".startswith(f"{own}/"):
-        raise ConfigError(f"cluster.freight {freight} is inside of the store {own}, which lists what is below it")
+        raise ConfigError(f"cluster.freight {freight} must be outside the store {own}")
     return freight
 
 

@@ -94,7 +94,7 @@ class DaskCluster:
         end = time.monotonic() + (self._chosen.wait_workers_s if needs.waits else 0.0)
         while not (found := _fitting(client, needs)):
             if time.monotonic() > end:
-                raise Transient(f"no worker {needs} came to {self._chosen.address}; start one, see: docmill worker")
+                raise Transient(f"no worker {needs} joined {self._chosen.address}; start one, see: docmill worker")
             time.sleep(_PAUSE_S)
         return found
 
@@ -117,7 +117,7 @@ class DaskCluster:
         except TimeoutError:
             self._closed(client)
             raise Transient(
-                f"no worker came to {chosen.address} in {chosen.wait_workers_s:g} s; start one on each machine:"
+                f"no worker joined {chosen.address} in {chosen.wait_workers_s:g} s; start one on each machine:"
                 f" docmill worker {chosen.address}"
             ) from None
         return client

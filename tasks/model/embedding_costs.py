@@ -46,7 +46,7 @@ class EmbeddingPayer:
         """Reserve the cost of a request; raise `BudgetReached` if it exceeds the rest."""
         if not self._purse.reserve(self._payment.money(tokens)):
             self.reached = True
-            raise BudgetReached("the texts left to embed would cost more than --max-cost; run again to go on")
+            raise BudgetReached("the texts left to embed would cost more than --max-cost; run again to continue")
 
     def settle(self, reserved: int, used: int) -> None:
         """Record an answered request: the tokens reserved for it, and the tokens that the server counted."""

@@ -209,7 +209,7 @@ def _embed(
         done += staging.embed_in_portions(rows, lambda some: source.encoded(some, paid), target).rows
         if payer and payer.reached:
             raise BudgetReached(
-                f"{done:,} of {total:,} texts are embedded, more would cost more than --max-cost; run again to go on"
+                f"{done:,} of {total:,} texts are embedded, more would cost more than --max-cost; run again to continue"
             )
     progress(done, total)
     return done

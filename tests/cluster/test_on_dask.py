@@ -149,5 +149,5 @@ def test_a_driver_with_another_model_is_refused_by_all(cluster: Machines, bench:
 
 
 def test_freight_inside_of_the_store_is_refused(cluster: Machines, bench: Workbench) -> None:
-    with pytest.raises(ConfigError, match="is inside of the store"):
+    with pytest.raises(ConfigError, match="must be outside the store"):
         run_on(cluster.settings, bench, freight=str(bench.root / "freight"))

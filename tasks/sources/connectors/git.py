@@ -275,7 +275,7 @@ class GitReader:
         for name in (wanted[0], f"{wanted[-1]}^{{}}", wanted[-1]):
             if name in found:
                 return found[name]
-        raise ConfigError(f"there is no branch or tag {self.ref!r}; set `ref`, or write @REF behind the address")
+        raise ConfigError(f"there is no branch or tag {self.ref!r}; set `ref`, or append @REF to the address")
 
     def _obtain(self, commit: str) -> None:
         """Fetch a commit with its history and folders, but without files."""
