@@ -216,7 +216,7 @@ def _left_unpaid(run: Run) -> bool:
     """Return True, because vectors are left to later commits; raise `BudgetReached` if no snapshot may lack vectors."""
     if run.gate is None:
         return True
-    raise BudgetReached("embedding all texts, which a gate needs, would cost more than --max-cost; run again to continue")
+    raise BudgetReached("a gate needs all texts embedded, which would cost more than --max-cost; run again to continue")
 
 
 def _may_commit_early(run: Run) -> bool:
