@@ -69,7 +69,8 @@ def _source(page: str, form: str, path: Path) -> None:
 
 def typst(look: str) -> Printer:
     def write(body: str) -> bytes:
-        source = look + str(import_module("pypandoc").convert_text(body, "typst", "html"))
+        shown = re.sub(r"<img [^>]*>", "", body)  # typst ends at a picture that it cannot find
+        source = look + str(import_module("pypandoc").convert_text(shown, "typst", "html"))
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder, "it.typ")
             source = source.replace("#horizontalrule", "#line(length: 100%)")
@@ -84,7 +85,8 @@ def fpdf(body: str) -> bytes:
     pdf = import_module("fpdf").FPDF()
     pdf.add_page()
     pdf.set_font("Helvetica", size=11)
-    pdf.write_html(body.encode("latin-1", "replace").decode("latin-1"))
+    linked = re.sub(r'<a href="#[^"]*">(.*?)</a>', r"\1", body)  # places in the page, which fpdf2 does not know
+    pdf.write_html(linked.encode("latin-1", "replace").decode("latin-1"))
     return bytes(pdf.output())
 
 
