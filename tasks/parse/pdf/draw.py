@@ -20,7 +20,7 @@ from docmill.tasks.parse.pdf.text.annotations import Link
 from docmill.tasks.parse.pdf.text.characters import HYPHEN, LEVEL, MARKED, RAISED, squeeze, unmarked
 from docmill.tasks.parse.pdf.text.line import TextLine, Vocabulary, joined, texts_to_join
 from docmill.tasks.parse.pdf.text.right_to_left import is_right_to_left
-from docmill.tasks.parse.pdf.text_blocks import PageBlock, blocks, connect, with_run_in_headings
+from docmill.tasks.parse.pdf.text_blocks import PageBlock, blocks, connect, step_of_all, with_run_in_headings
 from docmill.tasks.parse.superscripts import lowered, raised, with_fractions
 
 _NOTE = re.compile(f"(?:{RAISED}\\d+{LEVEL}|\\d+)\\s*")
@@ -56,8 +56,9 @@ def draw(sheets: list[PageContent], outline: Outline, stated: str = "") -> tuple
 
 def _blocks(pages: list[list[list[Item]]], body: float, code: bool) -> Iterator[PageBlock]:
     """Yield the blocks of all pages."""
+    usual_step = cache(partial(step_of_all, [flow for page in pages for flow in page[1:]]))
     for page in pages:
-        on_page = [block for flow in page for block in blocks(flow, body, code)]
+        on_page = [block for flow in page for block in blocks(flow, body, code, usual_step)]
         _check_notes(on_page)
         yield from on_page
 

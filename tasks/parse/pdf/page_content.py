@@ -3,7 +3,8 @@
 import ctypes
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
 
 from docmill.tasks.parse.canvas import Box
 from docmill.tasks.parse.passes.run_in_headings import is_lead
@@ -29,6 +30,8 @@ _MOSTLY = 0.4
 """A page is garbled if more than this share of its characters have no known meaning. Pages with formulas and logos stay
 far below; a page above it has words that nobody can read, but OCR may."""
 _UNKNOWN = re.compile("[\ufffd\ue000-\uf8ff]")
+_ONE_RUN = re.compile("([^\ufffd]*)\ufffd+([^\ufffd]*)")
+_WORD = re.compile(r"[^\W\d_]{3}")  # letters that show that a line has words besides its unknown signs
 _MOST_UNKNOWN = 0.5  # share of a line's characters: with more it is unreadable; formulas and names with signs have less
 _FEW_READABLE = 25  # characters: fewer are a page number, or garbled letters that happen to be known signs
 _ACROSS = 1.5  # height by width of a line that runs up or down the page; a drop capital is about as wide as high
@@ -122,6 +125,7 @@ def _read(page: OpenPage, text_page: int, number: int, document: int, form: int 
         sheet.width, sheet.height = height, width
         layer = TextLayer(text_page, place, number)
         lines = _readable(_shown(layer.lines(), sheet), sheet)
+    unmark_inline_code(lines, layer)
     mark_leads(lines, layer)
     annotations = calls()["FPDFPage_GetAnnotCount"](at)
     links = link_annotations(at) if annotations else []
@@ -180,15 +184,25 @@ def _readable(lines: list[TextLine], sheet: PageContent) -> list[TextLine]:
     in which most letters have no known meaning; these set `unknown_lines`.
     """
     if not sheet.garbled:
-        found = [line for line in lines if "\ufffd" not in line.text or _is_mostly_known(line.text)]
-        sheet.unknown_lines = len(found) < len(lines)
-        return found
+        return [line for line in lines if "\ufffd" not in line.text or _keeps_words(line, sheet)]
     found = [line for line in lines if _UNKNOWN.search(line.text) is None]
     return found if _characters(found) >= _FEW_READABLE else []
 
 
 def _is_mostly_known(text: str) -> bool:
     return text.count("\ufffd") < _MOST_UNKNOWN * len("".join(text.split()))
+
+
+def _keeps_words(line: TextLine, sheet: PageContent) -> bool:
+    """Return whether a line is readable, if need be without its run of unknown signs, such as a rule drawn by signs."""
+    if _is_mostly_known(line.text):
+        return True
+    sheet.unknown_lines = True
+    words = _ONE_RUN.fullmatch(line.text)
+    if words is None or _WORD.search(line.text) is None:
+        return False
+    line.text = f"{words[1]} {words[2]}".strip()
+    return True
 
 
 def _turn(lines: list[TextLine], layer: TextLayer) -> int:
@@ -227,6 +241,41 @@ def transform(page: int, width: float, height: float) -> Place:
         places.append((x.value / _SCALE, y.value / _SCALE))
     (e, f), right, above = places
     return (right[0] - e) / _REACH, (right[1] - f) / _REACH, (above[0] - e) / _REACH, (above[1] - f) / _REACH, e, f
+
+
+_CLOSE = 0.6  # font sizes between two lines of one paragraph
+_HANGING = 3.0  # font sizes between the left edges of two lines of one paragraph or item
+_AROUND = 12  # lines above and below that show where their column ends
+
+
+def unmark_inline_code(lines: list[TextLine], layer: TextLayer) -> None:
+    """Set code that fills a whole line of a paragraph as the text around it; else it would be a listing.
+
+    The line above is full, and it ends in code or the line below continues the text.
+    """
+    for at, (above, line) in enumerate(pairwise(lines)):
+        if not line.font.mono or above.font.mono or not _is_next_line(above, line):
+            continue
+        is_full = _has_no_room(above, line, lines[max(at - _AROUND, 0) : at + _AROUND])
+        if is_full and (layer.font_at(above.last).mono or _is_text_next(line, lines[at + 2 : at + 3])):
+            line.font, line.size = replace(line.font, mono=False), above.size
+
+
+def _has_no_room(above: TextLine, line: TextLine, around: list[TextLine]) -> bool:
+    """Return whether the first word of a line does not fit at the end of the line above it."""
+    word = len(line.text.partition(" ")[0]) * (line.right - line.left) / len(line.text)
+    return above.right + word > max(one.right for one in around if one.left < above.right)
+
+
+def _is_text_next(line: TextLine, following: list[TextLine]) -> bool:
+    """Return whether text that is no code directly follows a line."""
+    return any(not below.font.mono and _is_next_line(line, below) for below in following)
+
+
+def _is_next_line(above: TextLine, line: TextLine) -> bool:
+    """Return whether a line is directly below another and begins about where it begins."""
+    is_close = -above.size < line.box[1] - above.box[3] < _CLOSE * above.size
+    return is_close and abs(line.left - above.left) < _HANGING * above.size
 
 
 _SIGN = re.compile(r"[.:](?=\s)|\s?[\u2013\u2014]")

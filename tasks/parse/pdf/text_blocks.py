@@ -4,7 +4,7 @@ Text that continues in another column or on another page is rejoined, and run-in
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise
@@ -28,10 +28,14 @@ SHORT = 0.2  # of the width, by which the last line of a paragraph is shorter th
 
 
 class FlowMeasure:
-    """The typical measures of a flow's lines; computed on demand, since few flows need them."""
+    """The typical measures of a flow's lines; computed on demand, since few flows need them.
 
-    def __init__(self, flow: list[Item]) -> None:
+    `usual_step` returns the step of the whole document, for a flow that has too few lines to show its own.
+    """
+
+    def __init__(self, flow: list[Item], usual_step: Callable[[], float] = float) -> None:
         self._flow = flow
+        self._usual_step = usual_step
 
     @cached_property
     def lines(self) -> list[TextLine]:
@@ -44,21 +48,21 @@ class FlowMeasure:
         return min(line.box[0] for line in self.lines), max(line.box[2] for line in self.lines)
 
     @cached_property
-    def _within(self) -> list[tuple[TextLine, TextLine]]:
-        """Return pairs of lines of which the lower continues the upper's sentence; none if they are too few to tell."""
-        found = [pair for pair in pairwise(self.lines) if self.is_full(pair[0]) and may_go_on(*pair)]
-        return found if len(found) >= _ENOUGH else []
+    def within(self) -> list[tuple[TextLine, TextLine]]:
+        """Return pairs of lines of which the lower continues the upper's sentence."""
+        return [pair for pair in pairwise(self.lines) if self.is_full(pair[0]) and may_go_on(*pair)]
 
     @cached_property
     def gap(self) -> float:
         """Return the usual gap between lines of one sentence, in font sizes; 0 if unknown."""
-        usual = median([(lower.box[1] - upper.box[3]) / upper.size for upper, lower in self._within] or [0.0])
+        pairs = self.within if len(self.within) >= _ENOUGH else []
+        usual = median([(lower.box[1] - upper.box[3]) / upper.size for upper, lower in pairs] or [0.0])
         return usual if 0 < usual < _WIDEST else 0.0
 
     @cached_property
     def step(self) -> float:
         """Return the usual distance between the bottoms of such lines, in font sizes; 0 if unknown."""
-        return median([(lower.box[3] - upper.box[3]) / upper.size for upper, lower in self._within] or [0.0])
+        return _step(self.within) or self._usual_step()
 
     def is_full(self, line: TextLine) -> bool:
         """Return whether a line reaches as far as lines that continue below."""
@@ -69,6 +73,18 @@ class FlowMeasure:
         """Return whether a line ends far left of where others end."""
         left, right = self.sides
         return right - line.box[2] > SHORT * max(right - left, 1)
+
+
+def step_of_all(flows: Iterable[list[Item]]) -> float:
+    """Return the usual step of all flows of a document, in font sizes; 0 if unknown."""
+    return _step([pair for flow in flows for pair in FlowMeasure(flow).within])
+
+
+def _step(pairs: list[tuple[TextLine, TextLine]]) -> float:
+    """Return the usual distance between the bottoms of two lines of a sentence; 0 if they are too few to tell."""
+    if len(pairs) < _ENOUGH:
+        return 0.0
+    return median((lower.box[3] - upper.box[3]) / upper.size for upper, lower in pairs)
 
 
 def may_go_on(upper: TextLine, lower: TextLine) -> bool:
@@ -129,14 +145,14 @@ class PageBlock:
         return around_all([item.box for item in self.items])
 
 
-def blocks(flow: list[Item], body: float, code: bool) -> list[PageBlock]:
+def blocks(flow: list[Item], body: float, code: bool, usual_step: Callable[[], float]) -> list[PageBlock]:
     """Return the blocks of a flow; monospaced lines are code if `code`.
 
-    `body` is the font size of most of the document's text.
+    `body` is the font size of most of the document's text, `usual_step` returns its step from line to line.
     """
     indents: list[float] = []  # of the items that may contain the next one
     found: list[PageBlock] = []
-    for group in _groups(flow, FlowMeasure(flow), code):
+    for group in _groups(flow, FlowMeasure(flow, usual_step), code):
         block = _block(group, code) if isinstance(group, list) else PageBlock(group.kind, [group], group.page)
         if block.kind == "title":
             indents = []

@@ -244,3 +244,13 @@ def test_the_number_of_a_clause_on_a_line_of_its_own_begins_its_clause() -> None
         pdf.text(60, y, number)
         y = pdf.lines(100, y - 15, LEFT) - 12
     assert parts(read(pdf), "paragraph") == [f"{number} {' '.join(LEFT)}" for number in ("1.1", "1.2", "(a)")]
+
+
+def test_short_paragraphs_are_told_apart_by_the_distance_of_lines_elsewhere_in_the_document() -> None:
+    pdf = page()
+    for at, line in enumerate(LEFT * 2):
+        pdf.text(60, 760 - 11 * at, line)
+    pdf.add_page()
+    for at, line in enumerate(("Write the page as files.", "Open one of them in a browser.", "List all of them.")):
+        pdf.text(60, 760 - 15 * at, line)
+    assert len(parts(read(pdf), "paragraph")) == 4

@@ -140,6 +140,7 @@ def test_lines_of_unknown_letters_on_a_page_of_others_are_left_out_and_said() ->
     pdf.lines(60, 740, LEFT)
     pdf.text(60, 400, "\x0e\x0f\x10\x11\x12 \x0e\x0f b")
     pdf.text(60, 300, "A sign \x0e within a line.")
+    pdf.text(60, 200, "name " + 12 * "\x0e")  # the head of a listing and a rule of signs below it, read as one line
     parsed = read(pdf)
-    assert parts(parsed) == [" ".join(LEFT), "A sign \ufffd within a line."]
+    assert parts(parsed) == [" ".join(LEFT), "A sign \ufffd within a line.", "name"]
     assert parsed.metadata["garbled_pages"] == [1]

@@ -144,3 +144,38 @@ def test_gaps_that_are_no_spaces_part_the_cells_of_rows_that_agree() -> None:
         pdf.text(60, 740 - 16 * at, name)
         beside(pdf, 140, 740 - 16 * at, [figures, text], 7.5)
     assert cells_of(read(pdf)) == [[list(row) for row in rows]]
+
+
+def wrapped(pdf: Pdf, *lines: str) -> None:
+    """Draw lines of text; what stands in backquotes is code."""
+    for at, line in enumerate(lines):
+        x = 60.0
+        for number, part in enumerate(line.split("`")):
+            font = "mono" if number % 2 else "regular"
+            pdf.text(x, 740 - 12 * at, part, 10, font)
+            x += text_width(part, 10, font)
+
+
+def test_code_that_fills_a_line_of_a_paragraph_is_no_listing() -> None:
+    pdf = page()
+    wrapped(pdf, "To try other strategies beside the route, type `docmill explain`", "`docs/faq.md --fixed`")
+    assert parts(read(pdf)) == [
+        "To try other strategies beside the route, type docmill explain docs/faq.md --fixed",
+    ]
+
+
+def test_code_between_two_lines_of_a_paragraph_is_no_listing() -> None:
+    pdf = page()
+    wrapped(
+        pdf, "The page says so of the first, second and third run:", "`three files are not read`", "before it ends."
+    )
+    assert parts(read(pdf)) == [
+        "The page says so of the first, second and third run: three files are not read before it ends.",
+    ]
+
+
+def test_a_listing_close_below_a_line_that_is_not_full_stays_one() -> None:
+    pdf = page()
+    wrapped(pdf, "Whoever wants all of the mill at once, as the miller does, can type `build`", "`build all`", "`wait`")
+    pdf.text(60, 690, "and then goes to the river, to the hills above it, and to the three towns, and comes back.")
+    assert [kind for kind, _ in kinds(read(pdf))] == ["paragraph", "code", "paragraph"]
