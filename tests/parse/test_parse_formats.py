@@ -281,6 +281,9 @@ def test_a_locked_pdf_names_encryption_and_opens_with_its_password() -> None:
         ("Sales 2024\n\nid,name\n1,a\n2,b\n", [["id", "name"], ["1", "a"], ["2", "b"]], ["Sales 2024"]),
         ("# made by us\nid\tname\n1\ta\n", [["id", "name"], ["1", "a"]], ["made by us"]),
         ("Sum,,\nid,name,n\n1,a,5\n2,b,6\n", [["id", "name", "n"], ["1", "a", "5"], ["2", "b", "6"]], ["Sum"]),
+        ("To;9\nSum;5 EUR\n\nDay;For;Sum\n1;a;2\n", [["Day", "For", "Sum"], ["1", "a", "2"]], ["To 9", "Sum 5 EUR"]),
+        ("From,9,\n,,\nid,name,n\n1,a,5\n\n,,5\n", [["id", "name", "n"], ["1", "a", "5"], ["", "", "5"]], ["From 9"]),
+        ("id,name\n\nA,B\n\nC,D\n", [["id", "name"], ["A", "B"], ["C", "D"]], []),
         ("x\na,b\nc,\nd,\n", [["x", ""], ["a", "b"], ["c", ""], ["d", ""]], []),
     ],
 )

@@ -49,7 +49,7 @@ _MILLISECONDS = 1_000  # in a second
 _WORD_FIELDS = """
     text title subtitle pretext header footer name label value description summary caption content body message query
     question answer input output arguments args result code alt alt_text alttext filename file_name displayname
-    plain_text reasoning_content reasoning thinking transcript transcription author_name poll
+    plain_text extracted_content reasoning_content reasoning thinking transcript transcription author_name poll
 """
 _WORDS = frozenset(_WORD_FIELDS.split())
 _OTHER_FIELDS = """
@@ -63,6 +63,8 @@ _OTHERS = frozenset(_OTHER_FIELDS.split())
 _CALLED = frozenset(("arguments", "args", "input", "parameters"))  # of a tool: fields with any name
 _OF_ITS_OWN = frozenset(("reasoning_content", "reasoning", "thinking", "caption", "transcript", "transcription"))
 """Fields of the message itself that add to its text; its other plain fields, such as its name, do not."""
+_OF_TOOLS = {"function_call": ("assistant", "tool_calls"), "function_call_output": ("tool", "content")}
+"""Entries of OpenAI's Responses API that are no messages: who speaks, and the field that a message has for them."""
 _STANDBY = "fallback"  # for programs that cannot show an attachment
 _INLINE = frozenset(
     ("text", "link", "emoji", "user", "channel", "broadcast", "usergroup", "date", "bold", "italic", "mention", "code")
@@ -174,10 +176,23 @@ def _are_messages(value: Any) -> bool:
 
 def _message_in(entry: Any) -> Any:
     """Return the message in a log entry, with the entry's time; or the entry itself, which may be a message."""
-    inner = entry.get("message") if isinstance(entry, dict) else None
-    if not isinstance(inner, dict) or not (_speaker(inner) and _has_text(inner)):
+    if not isinstance(entry, dict):
         return entry
-    return {key: entry[key] for key in _TIMES if key in entry} | inner
+    for name in ("message", "payload"):
+        inner = entry.get(name)
+        inner = _of_tool(inner) if isinstance(inner, dict) else {}
+        if _speaker(inner) and _has_text(inner):
+            return {key: entry[key] for key in _TIMES if key in entry} | inner
+    return _of_tool(entry)
+
+
+def _of_tool(entry: dict[str, Any]) -> dict[str, Any]:
+    """Return the call of a tool, or its output, as a message; any other entry as it is."""
+    kind = entry.get("type")
+    role, field = _OF_TOOLS.get(kind, ("", "")) if isinstance(kind, str) else ("", "")
+    if not role or "role" in entry:
+        return entry
+    return {"role": role, field: entry.get("output") if role == "tool" else [entry]}
 
 
 def _has_text(message: dict[str, Any]) -> bool:

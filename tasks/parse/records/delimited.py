@@ -64,7 +64,7 @@ def parse_delimited(data: bytes, _: ParseOptions) -> Parsed:
     canvas = Canvas()
     above = _above(rows)
     for row in rows[:above]:
-        canvas.paragraph(" ".join(row).lstrip("# "))
+        canvas.paragraph(" ".join(filter(str.strip, row)).lstrip("# "))
     canvas.table(rows[above:], header_rows=None, captioned=above == 1)
     return canvas.parsed(metadata=found.metadata | {"delimiter": delimiter, "rows": len(rows)})
 
@@ -134,12 +134,25 @@ def _with_doubled_quotes(text: str, delimiter: str) -> str:
 
 
 def _above(rows: list[list[str]]) -> int:
-    """Return the number of rows above the table: rows of one field before the first row that fills all columns."""
+    """Return the number of rows above the table: rows of one field before the first row that fills all columns.
+
+    Rows of several fields are above it, too, if all are narrower and a blank row separates them from the table.
+    """
     filled = [sum(map(bool, map(str.strip, row))) for row in rows[:_MAX_ABOVE]]
     first = next((number for number, count in enumerate(filled) if count > 1), 0)
     table = [count for count in filled[first:] if count]
     is_table = len(table) > 1 and filled[first] == max(table) and table.count(1) <= len(table) * _MAX_SINGLE
-    return first if is_table else 0
+    return first if is_table else _above_blank(rows)
+
+
+def _above_blank(rows: list[list[str]]) -> int:
+    """Return the number of rows up to a blank one that separates narrower rows from a table, or 0."""
+    widths = [max((at for at, field in enumerate(row, 1) if field.strip()), default=0) for row in rows]
+    for at, width in enumerate(widths[:_MAX_ABOVE]):
+        below = widths[at + 1 : at + 2]
+        if not width and at and below and below[0] == max(widths[at + 1 :]) > max(widths[:at]):
+            return at + 1
+    return 0
 
 
 def find_delimiter(text: str) -> str:

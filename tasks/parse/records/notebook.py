@@ -29,8 +29,8 @@ _NAME = re.compile(r"\w[\w+#-]*")
 def parse_notebook(data: bytes, options: ParseOptions) -> Parsed:
     """Return a notebook drawn as Markdown; every element has its `cell`, from 1, and outputs are marked.
 
-    An output is drawn as its picture, and as the first of its Markdown, plain text, TeX and HTML that exists; an error
-    is drawn as its name and message.
+    An output is drawn as its picture, and as the first of its Markdown, tables in HTML, plain text, TeX and other HTML
+    that exists; an error is drawn as its name and message.
     """
     found = decode(data)
     try:
@@ -138,8 +138,15 @@ def _draw_output(canvas: Canvas, output: dict[str, Any], options: ParseOptions) 
     printed = _ESCAPE.sub("", _text(output.get("text") or data.get("text/plain", "")))
     shown = {kind: _text(data.get(kind)) for kind in ("text/markdown", "text/latex", "text/html")}
     _draw_picture(canvas, data)
+    _draw_words(canvas, printed, shown, options)
+
+
+def _draw_words(canvas: Canvas, printed: str, shown: dict[str, str], options: ParseOptions) -> None:
+    """Draw the first form of an output that has words, in the order that `parse_notebook` states."""
     if shown["text/markdown"].strip():
         _draw_markdown(canvas, shown["text/markdown"], options)
+    elif _is_table(shown["text/html"]) and _draw_page(canvas, shown["text/html"]):
+        return
     elif printed.strip() and not _OBJECT.fullmatch(printed):
         canvas.code(_REWRITTEN.sub("", printed.replace("\r\n", "\n")))
     elif shown["text/latex"].strip():
@@ -148,19 +155,31 @@ def _draw_output(canvas: Canvas, output: dict[str, Any], options: ParseOptions) 
         _draw_page(canvas, shown["text/html"])
 
 
+def _is_table(page: str) -> bool:
+    """Return whether an output is a table, such as a data frame, whose plain text is wrapped.
+
+    A page with a drawing describes an object, such as an array, whose plain text says it better.
+    """
+    return "<table" in page and "<svg" not in page
+
+
 def _draw_picture(canvas: Canvas, data: dict[str, Any]) -> None:
     kind = next((kind for kind in _PICTURES if data.get(kind)), "")
     if kind:
         canvas.figure(of_data_uri(f"data:{kind};base64,{_text(data[kind])}") or b"")
 
 
-def _draw_page(canvas: Canvas, page: str) -> None:
+def _draw_page(canvas: Canvas, page: str) -> bool:
+    """Draw the HTML of an output; return whether it has words."""
     try:
         root = page_tree(page)
     except Rejected:  # nested too deeply; the cells around it are not
-        return
-    if root is not None:
-        canvas.add(draw_tree(root))
+        return False
+    drawn = None if root is None else draw_tree(root)
+    if drawn is None or not drawn.text.strip():
+        return False
+    canvas.add(drawn)
+    return True
 
 
 def _text(source: Any) -> str:

@@ -6,6 +6,7 @@ Sanity (a list of blocks with `children`), Notion (blocks with `rich_text`), Qui
 (`blocks`). Box Notes from before 2022 are text with attributes for spans of it (Etherpad); only the text is read.
 """
 
+import html
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping
@@ -16,6 +17,7 @@ from docmill.storage.schema import Parsed
 from docmill.tasks.parse.canvas import Canvas
 from docmill.tasks.parse.decode import decode
 from docmill.tasks.parse.formats import ParseOptions
+from docmill.tasks.parse.markup.html.hypertext import plain_words
 from docmill.tasks.parse.passes.numbering import OpenLists
 from docmill.tasks.parse.superscripts import lowered, raised
 from docmill.tasks.parse.xml_trees import whole
@@ -49,7 +51,10 @@ _NOTION = {
 }  # fmt: skip
 """Blocks that are list items without a list around them."""
 _DATA = frozenset(("text", "items", "code", "content"))  # in the blocks of Editor.js
-_NAMES = frozenset(("type", "nodeType", "_type", "root", "blocks", "results", "ops", "children", "inlineStyleRanges"))
+_SAID = ("title", "text", "message", "caption")  # HTML in the blocks of Editor.js, in the order of the page
+_NAMES = frozenset(
+    ("type", "nodeType", "_type", "root", "blocks", "results", "ops", "children", "inlineStyleRanges", "plain_text")
+)
 """A document, or its first block, has at least one of these fields."""
 _NUMBERS = ("level", "order", "start")  # attributes that are numbers
 
@@ -228,7 +233,7 @@ def document_in(value: Any) -> _Node | None:
     first = value[0] if isinstance(value, list) and value else value
     if not isinstance(first, dict) or _NAMES.isdisjoint(first):
         return None
-    for read in (_by_type, _by_root, _by_blocks, _by_operations):
+    for read in (_by_type, _by_root, _by_blocks, _by_operations, _by_pieces):
         if (blocks := read(value)) is not None:
             return {"type": "doc", "content": _in_lists(blocks)}
     return None
@@ -255,6 +260,13 @@ def _by_blocks(value: Any) -> list[_Node] | None:
     if not isinstance(held, list) or not held or not all(map(_is_block, held)):
         return None
     return [_node(one, 0) for one in held]
+
+
+def _by_pieces(value: Any) -> list[_Node] | None:
+    """Read the pieces of one text, such as a title in a database of Notion."""
+    if not isinstance(value, list) or not all(isinstance(_mapping(one).get("plain_text"), str) for one in value):
+        return None
+    return [{"type": "paragraph", "content": [_text(one["plain_text"], one.get("href")) for one in value]}]
 
 
 def _held_blocks(value: _Node) -> Any:
@@ -303,8 +315,12 @@ def _is_block(value: Any) -> bool:
         return False
     if value.get("object") == "block" or "inlineStyleRanges" in value:
         return True
-    children, data = value.get("children"), _mapping(value.get("data"))
-    return _are_texts(children) if isinstance(children, list) else not _DATA.isdisjoint(data)
+    children, data = value.get("children"), value.get("data")
+    if isinstance(children, list):
+        return _are_texts(children)
+    if "type" in value:  # of Editor.js, whose rules have no data
+        return isinstance(data, dict)
+    return not _DATA.isdisjoint(_mapping(data))
 
 
 def _are_texts(children: list[Any]) -> bool:
@@ -356,8 +372,9 @@ def _kind_of(value: _Node) -> str:
 
 
 def _renamed(value: _Node, kind: str) -> str:
-    if kind == "list":  # of Lexical
-        return "orderedList" if "number" in (value.get("listType"), value.get("tag")) else "bulletList"
+    if kind == "list":  # of Lexical, which says `number`, and of Editor.js
+        stated = (value.get("listType"), value.get("tag"), value.get("style"), _mapping(value.get("data")).get("style"))
+        return "orderedList" if "number" in stated or "ordered" in stated else "bulletList"
     return kind if kind in _NOTION else _ALIKE.get(kind.replace("-", "").replace("_", "").lower(), kind)
 
 
@@ -377,13 +394,35 @@ def _own_texts(value: _Node, own: _Node) -> list[_Node]:
 
 def _plain_texts(value: _Node, own: _Node) -> Iterator[_Node]:
     written = value.get("text") if "inlineStyleRanges" in value else None
-    yield from ({"text": one} for one in (own.get("text"), own.get("code"), written) if isinstance(one, str))
-    yield from map(_item, own.get("items") or ())
+    yield from ({"text": one} for one in (own.get("code"), written) if isinstance(one, str))
+    said = "\n".join(_shown(own[name]) for name in _SAID if isinstance(own.get(name), str))
+    yield from [{"text": said}] if said else []
+    yield from _items(own, 0)
+    if isinstance(own.get("content"), list):
+        yield from _rows(own["content"], bool(own.get("withHeadings")))
 
 
-def _item(value: Any) -> _Node:
-    held = value.get("content") or value.get("text") if isinstance(value, dict) else value
-    return {"type": "bulleted_list_item", "content": [{"text": str(held or "")}]}
+def _rows(rows: list[Any], headed: bool) -> Iterator[_Node]:
+    """Yield the rows of a table of Editor.js, whose first may be a header."""
+    for row in rows:
+        cells = [{"text": _shown(str(cell))} for cell in row] if isinstance(row, list) else []
+        kind = "tableHeader" if headed and row is rows[0] else "tableCell"
+        yield {"type": "tableRow", "content": [{"type": kind, "content": [cell]} for cell in cells]}
+
+
+def _shown(source: str) -> str:
+    return html.unescape(plain_words(source))
+
+
+def _items(own: _Node, depth: int) -> Iterator[_Node]:
+    """Yield the items of a list of Editor.js: texts, or objects with a text and inner items."""
+    held = own.get("items")
+    for one in held if isinstance(held, list) and depth < _MAX_DEPTH else ():
+        item = _mapping(one)
+        text = _shown(str(item.get("content") or item.get("text") or "" if item else one))
+        inner = list(_items(item, depth + 1))
+        lists = [{"type": "list", "style": own.get("style"), "content": inner}] if inner else []
+        yield {"type": "listItem", "content": [{"type": "paragraph", "content": [{"text": text}]}, *lists]}
 
 
 def _nodes_in(value: _Node) -> list[_Node]:

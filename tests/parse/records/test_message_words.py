@@ -152,3 +152,25 @@ def test_a_call_of_a_tool_in_printed_objects_is_said() -> None:
     ]
     parsed = parse(repr(said).encode(), FileType("json"), ParseOptions())
     assert [text for _, _, text in turns(parsed)] == ["user: How heavy?", "assistant: weigh\n{}", "user: Well?"]
+
+
+def test_calls_of_tools_between_messages_are_turns() -> None:
+    entries = [
+        {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "Find the ledger"}]},
+        {"type": "function_call", "name": "lookup", "arguments": '{"town": "Ulm"}', "call_id": "1"},
+        {"type": "function_call_output", "call_id": "1", "output": "42 pages"},
+        {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "It has 42 pages."}]},
+    ]
+    said = [(speaker, text) for _, speaker, text in read(entries)]
+    assert [speaker for speaker, _ in said] == ["user", "assistant", "tool", "assistant"]
+    assert "lookup" in said[1][1]
+    assert "Ulm" in said[1][1]
+    assert said[2][1].endswith("42 pages")
+    logged = [{"timestamp": "2026-01-01T10:00:00Z", "type": "response_item", "payload": one} for one in entries]
+    assert [speaker for _, speaker, _ in read(logged)] == ["user", "assistant", "tool", "assistant"]
+
+
+def test_an_attached_text_is_part_of_its_message() -> None:
+    asked = {"sender": "human", "text": "What is this?", "attachments": [{"extracted_content": "Breaking load 40 kg"}]}
+    replied = {"sender": "assistant", "text": "A rope."}
+    assert "Breaking load 40 kg" in str(read({"chat_messages": [asked, replied]}))

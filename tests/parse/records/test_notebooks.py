@@ -18,6 +18,14 @@ OUTPUTS = [
     ({"text/plain": ["<IPython.core.display.Markdown object>"], "text/markdown": ["**So** it is"]}, "**So** it is"),
     ({"text/plain": "<IPython.core.display.HTML object>", "text/html": "<p>A <b>page</b></p>"}, "A page"),
     ({"text/html": "<table><tr><th>a<th>b<tr><td>1<td>2</table>"}, "| a | b |\n| --- | --- |\n| 1 | 2 |"),
+    (
+        {
+            "text/plain": "   a  b\n0  1  2",
+            "text/html": "<style>td {}</style><table><tr><th>a<th>b<tr><td>1<td>2",
+        },
+        "| a | b |\n| --- | --- |\n| 1 | 2 |",
+    ),
+    ({"text/plain": "Array(3)", "text/html": "<table><tr><td>Bytes<td>24</table><svg></svg>"}, "```\nArray(3)\n```"),
     ({"text/latex": "$x^2$"}, "$x^2$"),
     ({"text/plain": "   c\n0  1", "text/html": "<table></table>"}, "```\n   c\n0  1\n```"),
     ({"text/plain": "<Figure size 640x480 with 1 Axes>", "image/png": "iVBORw0KGgo="}, ""),

@@ -195,6 +195,36 @@ def test_rich_text_of_each_editor_is_drawn_with_its_headings_and_items(document:
     ]
 
 
+def test_blocks_of_editor_js_are_drawn_by_their_types() -> None:
+    blocks = [
+        {"type": "paragraph", "data": {"text": "Open the <b>valve</b> &amp; wait."}},
+        {"type": "delimiter", "data": {}},
+        {
+            "type": "list",
+            "data": {
+                "style": "ordered",
+                "items": [{"content": "One <i>turn</i>", "items": [{"content": "slowly"}]}, {"content": "Rest"}],
+            },
+        },
+        {"type": "table", "data": {"withHeadings": True, "content": [["Bird", "Mass"], ["Wren", "9"]]}},
+        {"type": "warning", "data": {"title": "Note:", "message": "Hot stone"}},
+    ]
+    parsed = parse(json.dumps({"version": "2", "blocks": blocks}).encode(), FileType("json"), ParseOptions())
+    assert found(parsed) == [
+        ("paragraph", "Open the valve & wait."),
+        ("list_item", "1. One turn"),
+        ("list_item", "1. slowly"),
+        ("list_item", "2. Rest"),
+        ("table", "| Bird | Mass |\n| --- | --- |\n| Wren | 9 |"),
+        ("paragraph", "Note:\nHot stone"),
+    ]
+
+
+def test_the_pieces_of_a_text_in_data_are_one_text() -> None:
+    title = [{"type": "text", "plain_text": "Open "}, {"type": "text", "plain_text": "slowly", "href": None}]
+    assert "Name.title: Open slowly" in text_of({"properties": {"Name": {"type": "title", "title": title}}})
+
+
 def test_lists_of_records_are_no_rich_text() -> None:
     records = [{"type": "mill", "children": 3, "text": "old"}, {"type": "weir", "children": 0, "text": "new"}]
     assert "type: mill" in text_of(records)

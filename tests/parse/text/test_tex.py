@@ -220,3 +220,17 @@ def test_a_command_is_read_by_its_whole_name_and_a_width_is_no_word() -> None:
         "The \\define{weak} and \\letter{strong} \\colorlike{wheel}.\n\n\\hbox{One\\parbox[t]{0.65\\textwidth}{ two}}"
     )
     assert read(body).text == "The weak and strong wheel.\n\nOne two"
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        "Bird & Mass \\\\ \\midrule \\endhead \\midrule next page \\\\ \\endfoot \\bottomrule \\endlastfoot",
+        "Bird & Mass \\\\ \\midrule \\endfirsthead \\multicolumn{2}{c}{continued} \\\\ Bird & Mass \\\\ \\endhead",
+        "\\caption{Birds}\\label{t}\\\\ \\toprule Bird & Mass \\\\ \\midrule \\endhead",
+    ],
+)
+def test_heads_and_feet_that_a_long_table_repeats_are_in_it_once(head: str) -> None:
+    source = f"\\begin{{longtable}}{{lr}}{head} Wren & 9 \\\\ Owl & 300 \\\\ \\end{{longtable}}"
+    parsed = parse(source.encode(), FileType("latex"), ParseOptions())
+    assert parsed.text.removeprefix("Birds\n\n") == "| Bird | Mass |\n| --- | --- |\n| Wren | 9 |\n| Owl | 300 |"

@@ -18,6 +18,7 @@ from docmill.storage.errors import Rejected
 from docmill.storage.schema import Element, Parsed
 from docmill.tasks.parse.decode import decode
 from docmill.tasks.parse.formats import ParseOptions
+from docmill.tasks.parse.markup.html.form_values import CONTROLS, show_form_values
 from docmill.tasks.parse.markup.html.formulas_and_ruby import make_formulas, mark_script, mark_struck, show_reading
 from docmill.tasks.parse.markup.html.html_nodes import (
     SIGNS,
@@ -130,6 +131,8 @@ def page_tree(page: str) -> Any:
         state_depths(root)
     if _ALIGNED in page:
         _name_scripts(root)
+    if CONTROLS.search(page):
+        show_form_values(root)
     styled = "line-through" in page and _STRUCK_STYLE.search(page) is not None
     if styled or any(sign in page for sign in _STRIKING):
         mark_struck(root, styled)

@@ -21,6 +21,7 @@ from docmill.tasks.parse.formats import ParseOptions
 from docmill.tasks.parse.markup.html.formulas_and_ruby import with_readings
 from docmill.tasks.parse.pandoc.document import drawn_document, read_document, read_or_keep
 from docmill.tasks.parse.pandoc.formats.source_parts import read_light_parts
+from docmill.tasks.parse.pandoc.formats.wiki_templates import with_template_words
 from docmill.tasks.parse.pandoc.inlines import DEEPER_MARK, Node
 from docmill.tasks.parse.pandoc_program import read_tree
 from docmill.tasks.parse.pictures.addresses import named_by_key, nowhere
@@ -94,7 +95,7 @@ def _named(macro: str, held: dict[str, bytes]) -> str:
 
 
 def parse_mediawiki(data: bytes, _: ParseOptions) -> Parsed:
-    """Return a page in MediaWiki markup, or the pages of a dump; templates are left out."""
+    """Return a page in MediaWiki markup, or the pages of a dump."""
     if is_dump(data):
         return parse_dump(data)
     found = decode(data)
@@ -414,8 +415,8 @@ class _Table:
 
 
 def prepared_wiki(text: str) -> str:
-    """Return a page in MediaWiki's markup without switches, and with whole headers of tables."""
-    return fill_headers(with_readings(_SWITCH.sub("", text)))
+    """Return a page in MediaWiki's markup without switches, with words of templates and whole headers of tables."""
+    return fill_headers(with_template_words(with_readings(_SWITCH.sub("", text))))
 
 
 def fill_headers(text: str) -> str:

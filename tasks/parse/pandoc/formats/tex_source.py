@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from itertools import islice
 
 from docmill.tasks.parse.pandoc.inlines import PAGE_MARK
-from docmill.tasks.parse.pandoc.markdown_writer import HEADER_MARK
+from docmill.tasks.parse.pandoc.pandoc_table import HEADER_MARK
 
 # Environments that pandoc knows because their source declares them.
 _DECLARED = re.compile(
@@ -139,6 +139,9 @@ _RULE = re.compile(
 _PARTIAL = re.compile(
     r"\s*\\(?:cmidrule|cline|hhline|cdashline)(?:\([^)]*\))?(?:\[[^\]]*\])?\s*\{[^{}]*\}(?:\([^)]*\))?"
 )
+_LAST_OF = re.compile(r"\\end(firsthead|head|foot|lastfoot)\b")
+"""Ends the rows that a longtable prints on its first page, on each other page, below each but the last, and last."""
+_TABLE_CAPTION = re.compile(rf"(?:\s*\\(?:caption(?:\[[^\]]*\])?|label){_BRACED}\s*(?:\\\\)?)*")
 _ROW_END = re.compile(r"(?<!\\)\\\\\*?(?:\[[^\]]*\])?|\\tabularnewline\b")
 _FIRST_CELL = re.compile(
     r"(?:\s*&)*\s*"  # cells that one above covers are empty
@@ -371,7 +374,18 @@ def _body(text: str, name: str, end: int) -> tuple[str, int]:
     last = text.find(f"\\end{{{name}}}", end)
     if last < 0 or r"\begin{tabular" in text[end:last]:
         return "", end
-    return "}" + _with_marked_header(text[end + 1 : last]), last
+    body = _printed_once(text[end + 1 : last])
+    start = _TABLE_CAPTION.match(body).end()  # type: ignore[union-attr]
+    return "}" + body[:start] + _with_marked_header(body[start:]), last
+
+
+def _printed_once(body: str) -> str:
+    """Return the rows of a table without the heads and feet that it repeats on other pages."""
+    at, parts = 0, dict[str, str]()
+    for found in _LAST_OF.finditer(body):
+        parts[found[1]] = body[at : found.start()]
+        at = found.end()
+    return parts.get("firsthead", parts.get("head", "")) + body[at:]
 
 
 def closing(text: str, at: int, most: int) -> int:
