@@ -6,7 +6,6 @@ write tables by rows, by columns, or in the order in which somebody typed them.
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from itertools import chain, groupby, pairwise, takewhile
 from statistics import median
 
@@ -19,7 +18,7 @@ from docmill.tasks.parse.pdf.layout.cell_columns import (
     place_of,
 )
 from docmill.tasks.parse.pdf.layout.grid_cells import header_rows
-from docmill.tasks.parse.pdf.layout.growth import grown, parts_by_columns, with_headers
+from docmill.tasks.parse.pdf.layout.growth import grow, parts_by_columns, with_headers
 from docmill.tasks.parse.pdf.layout.rows import (
     LAYOUT,
     STRAY,
@@ -89,7 +88,9 @@ def _are_single(items: list[Item], rows: list[list[Item]]) -> bool:
 
 def _made(cells: list[list[str]], lines: list[TextLine], spans: list[Span], header: int = 0) -> PageTable:
     box = around_all([line.box for line in lines])
-    return PageTable(cells, header or header_rows(cells), box, lines[0].page, columns=spans)
+    extents = [(box[1], box[3])] * len(cells)
+    known = header or header_rows(cells)
+    return PageTable(cells, known, box, lines[0].page, columns=spans, extents=extents, size=lines[0].size)
 
 
 def _headed(rows: list[_PlacedRow], spans: list[Span], rules: LevelRules) -> int:
@@ -339,9 +340,9 @@ def _grown_rows(
     own = {*map(id, held)}
     heads = [(at, 0, 1, len(spans)) for at, (row, _) in enumerate(rows) if len(row) == 1]
     header = _headed([(row[0].middle, texts) for row, texts in rows], spans, rules)
-    table = replace(_made([texts for _, texts in rows], held, spans, header), spans=heads)
-    around = [line for line in lines if id(line) not in own]
-    table, taken = grown(table, around, rules, held[0].size, whole=False)
+    table = _made([texts for _, texts in rows], held, spans, header)
+    table.spans = heads
+    taken = grow(table, [line for line in lines if id(line) not in own], rules)
     return table, [*held, *taken]
 
 

@@ -11,13 +11,12 @@ import numpy.typing as npt
 
 from docmill.tasks.parse.canvas import Box
 from docmill.tasks.parse.pdf.layout.cuts import parted
-from docmill.tasks.parse.pdf.layout.grid_cells import Cell, CellRows, form_of, header_rows, is_form, rows_of_cells
-from docmill.tasks.parse.pdf.layout.growth import Growth, parts_by_letters
-from docmill.tasks.parse.pdf.layout.rows import Item, PageTable, replaced
+from docmill.tasks.parse.pdf.layout.grid_cells import Cell, form_of, is_form, table_of
+from docmill.tasks.parse.pdf.layout.growth import grow
+from docmill.tasks.parse.pdf.layout.rows import Item, replaced
 from docmill.tasks.parse.pdf.text.line import TextLine
-from docmill.tasks.parse.pdf.text.pdfium_calls import around_all
 from docmill.tasks.parse.pdf.text.right_to_left import may_be_right_to_left
-from docmill.tasks.parse.pdf.text.ruling_lines import PageRules, Rule
+from docmill.tasks.parse.pdf.text.ruling_lines import LevelRules, PageRules, Rule
 from docmill.tasks.parse.pdf.text.text_layer import TextLayer
 
 TOUCH = 3.0
@@ -119,37 +118,21 @@ def _with_table(items: list[Item], grid: Grid, layer: TextLayer) -> list[Item]:
     """Return items with the lines in a grid replaced by one table; unchanged if the grid is not a table."""
     lines = [item for item in items if isinstance(item, TextLine)]
     inside = [line for line in lines if _is_inside(line.box, grid.box)]
+    if not inside:
+        return items
     held = _held(inside, grid, layer)
     cells = _cells(grid, held)
-    rows = rows_of_cells(cells)
+    table = table_of(cells, grid.xs, grid.box, inside[0].page)
     texts = {number: [piece.text for piece in pieces] for number, pieces in held.items()}
-    if not _is_table(rows.cells, grid, texts):
+    if not _is_table(table.cells, grid, texts):
         return items
     if is_form(cells, len(grid.xs) - 1):
         return replaced(items, inside, form_of(cells, grid.box, inside[0].page), inside[0])
     if _is_half_ruled(inside, grid):
         return items
-    table, taken = _grown(rows, grid, lines, layer)
+    gone = {*map(id, inside)}
+    taken = grow(table, [line for line in lines if id(line) not in gone], LevelRules(), layer)
     return replaced(items, [*inside, *taken], table, inside[0])
-
-
-def _grown(rows: CellRows, grid: Grid, lines: list[TextLine], layer: TextLayer) -> tuple[PageTable, list[TextLine]]:
-    """Return the table of a grid, grown by the lines around it that belong to it, and these lines."""
-    around = [line for line in lines if not _is_inside(line.box, grid.box)]
-    first = next(line for line in lines if _is_inside(line.box, grid.box))
-    columns: list[tuple[float, float]] = []
-    taken: list[TextLine] = []
-    header = header_rows(rows.cells)
-    if len(grid.xs) == len(rows.cells[0]) + 1:
-        sides = [*grid.xs]
-        growth = Growth(sides, rows, around, lambda line: parts_by_letters(line, sides, layer), first.size)
-        taken = growth.grow()
-        header = growth.header
-        columns = [*pairwise(growth.sides)]
-    left, top, right, bottom = around_all([grid.box, *(line.box for line in taken)])
-    box = (round(left, 1), round(top, 1), round(right, 1), round(bottom, 1))
-    table = PageTable(rows.cells, header, box, first.page, spans=rows.spans, columns=columns)
-    return table, taken
 
 
 def _is_inside(box: Box, outer: Box) -> bool:

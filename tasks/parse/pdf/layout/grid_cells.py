@@ -15,7 +15,7 @@ from operator import attrgetter
 from docmill.tasks.parse.canvas import Box
 from docmill.tasks.parse.pdf.layout.rows import (
     LAYOUT,
-    CellSpan,
+    Extent,
     PageTable,
     are_level,
     had_room,
@@ -24,9 +24,6 @@ from docmill.tasks.parse.pdf.layout.rows import (
 )
 from docmill.tasks.parse.pdf.text.line import NOWHERE, TextLine, Vocabulary, joined, texts_to_join
 from docmill.tasks.parse.pdf.text.pdfium_calls import around_all
-
-Extent = tuple[float, float]  # top and bottom of a row, in points from the top of the page
-
 
 _YEAR = range(1800, 2200)
 """Figures that are years: the only figures that a header may consist of."""
@@ -50,22 +47,16 @@ class Cell:
     pieces: Pieces
 
 
-@dataclass(slots=True)
-class CellRows:
-    """The rows of a table: its cells by row and column, the spans of merged cells, and the extent of each row."""
-
-    cells: list[list[str]]
-    spans: list[CellSpan]
-    extents: list[Extent]
-
-
-def rows_of_cells(cells: list[Cell]) -> CellRows:
-    """Return the rows and columns of the cells that contain text."""
+def table_of(cells: list[Cell], xs: list[float], box: Box, page: int) -> PageTable:
+    """Return the table of the cells that contain text; `xs` are the positions of the rules between columns."""
     held = [cell for cell in cells if cell.pieces]
     columns = sorted({cell.columns[0] for cell in held})
     rows = [*_rows(held)]
     bands = [band for band, _ in rows]
-    table = CellRows([[""] * len(columns) for _ in rows], [], [extent for _, extent in rows])
+    size = held[0].pieces[0].size if held else 0.0
+    sides = [*pairwise([*(xs[column] for column in columns), xs[-1]])]
+    texts = [[""] * len(columns) for _ in rows]
+    table = PageTable(texts, 0, box, page, columns=sides, extents=[extent for _, extent in rows], size=size)
     for cell in held:
         _place(table, cell, bands, columns)
     return table
@@ -78,7 +69,7 @@ def _rows(cells: list[Cell]) -> Iterator[tuple[int, Extent]]:
             yield band, extent
 
 
-def _place(table: CellRows, cell: Cell, bands: list[int], columns: list[int]) -> None:
+def _place(table: PageTable, cell: Cell, bands: list[int], columns: list[int]) -> None:
     """Put the text of a cell into its rows: line by line if its lines are on the levels of the rows."""
     within = _places(bands, cell.rows)
     column, *more = _places(columns, cell.columns)

@@ -5,13 +5,13 @@ between the header and the first rows. So a table grows to include text that is 
 """
 
 from bisect import bisect_right
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator
+from dataclasses import dataclass, field
 from functools import partial
 from itertools import chain, pairwise
 
-from docmill.tasks.parse.pdf.layout.grid_cells import CellRows, Extent, header_rows
-from docmill.tasks.parse.pdf.layout.rows import LAYOUT, Item, PageTable, is_value, replaced
+from docmill.tasks.parse.pdf.layout.grid_cells import header_rows
+from docmill.tasks.parse.pdf.layout.rows import LAYOUT, Extent, Item, PageTable, is_value
 from docmill.tasks.parse.pdf.text.line import TextLine, Vocabulary, joined
 from docmill.tasks.parse.pdf.text.pdfium_calls import around_all, spans_over
 from docmill.tasks.parse.pdf.text.ruling_lines import LevelRules
@@ -40,11 +40,7 @@ class _OuterRow:
         return min(line.box[1] for line in self.lines), max(line.box[3] for line in self.lines)
 
 
-Parts = Callable[[TextLine], list[tuple[int, str]] | None]
-"""Splits a line by column: returns the column and text of each part; None if the line runs across several columns."""
-
-
-def parts_by_letters(line: TextLine, sides: list[float], layer: TextLayer) -> list[tuple[int, str]] | None:
+def _parts_by_letters(line: TextLine, sides: list[float], layer: TextLayer) -> list[tuple[int, str]] | None:
     """Return the parts of a line by column; None unless it has a wide gap at each column side that it crosses."""
     found = layer.placed_in(line, lambda x: min(max(bisect_right(sides, x) - 1, 0), len(sides) - 2))
     near = LAYOUT.apart * line.size
@@ -54,30 +50,31 @@ def parts_by_letters(line: TextLine, sides: list[float], layer: TextLayer) -> li
 
 
 @dataclass(slots=True)
-class Growth:
-    """A growing table: the positions of its columns' sides, its rows, and the lines around it that it may take."""
+class _Growth:
+    """A growing table, the positions of its columns' sides, and the lines around it that it may take.
 
-    sides: list[float]
-    rows: CellRows
+    `layer` is the page's text if the sides are rules, so that they cut lines.
+    """
+
+    table: PageTable
     around: list[TextLine]
-    parts: Parts
-    size: float
-    columns: list[tuple[float, float]] = field(default_factory=list)
-    rules: LevelRules = field(default_factory=LevelRules)
-    known: int = 0  # number of its header rows, if known
+    rules: LevelRules
+    layer: TextLayer | None
+    sides: list[float] = field(init=False)
     groups: int = 0  # number of rows taken whose names each span several columns
 
-    @property
-    def header(self) -> int:
-        """Return the number of header rows."""
-        return self.groups + max(self.known, header_rows(self.rows.cells[self.groups :]))
+    def __post_init__(self) -> None:
+        self.sides = sides_of(self.table.columns)
 
-    def grow(self, names: bool = True) -> list[TextLine]:
-        """Take the lines outside the table that belong to it, and return them."""
-        taken = self._take_names() if names else []
-        return [*taken, *self.take_header(), *self._take_below()]
+    def grow(self, whole: bool) -> list[TextLine]:
+        """Take the lines around the table that belong to it, only its header if it is `whole`; return them."""
+        taken = [*(self._take_names() if self.layer else ()), *self._take_header(whole)]
+        taken += () if whole else self._take_below()
+        cells = self.table.cells[self.groups :]
+        self.table.header_rows = self.groups + max(self.table.header_rows, header_rows(cells))
+        return taken
 
-    def take_header(self, whole: bool = False) -> Iterator[TextLine]:
+    def _take_header(self, whole: bool) -> Iterator[TextLine]:
         """Take the rows above the table, and names over several columns above these; yield their lines.
 
         A `whole` table that has a header gets no further rows, only names.
@@ -90,7 +87,7 @@ class Growth:
 
     def _take_above(self, whole: bool) -> list[TextLine]:
         level, edge = self._next(upwards=True)
-        if header_rows(self.rows.cells):
+        if header_rows(self.table.cells):
             names = self._names_of_columns(level, edge)
             self.groups = len(names)
             if names:
@@ -113,12 +110,12 @@ class Growth:
             row = self._row(*self._next(upwards=False), upwards=False)
             if row is None:
                 break
-            self._put(row, len(self.rows.cells))
+            self._put(row, len(self.table.cells))
             yield from row.lines
 
     def _next(self, upwards: bool) -> tuple[list[TextLine], float]:
         """Return the lines of the row next to the table, and the table's edge on that side."""
-        edge = self.rows.extents[0][0] if upwards else self.rows.extents[-1][1]
+        edge = self.table.extents[0][0] if upwards else self.table.extents[-1][1]
         return _next_level(self.around, edge, upwards), edge
 
     def _headed(self, level: list[TextLine], edge: float) -> list[_OuterRow]:
@@ -132,32 +129,39 @@ class Growth:
 
     def _is_head(self, level: list[TextLine], edge: float) -> bool:
         """Return whether a level is a single line in the first column, close to a table without a header."""
-        if len(level) != 1 or not self._is_alike(level) or header_rows(self.rows.cells):
+        if len(level) != 1 or not self._is_alike(level) or header_rows(self.table.cells):
             return False
         near = edge - level[0].box[3] <= LAYOUT.reach * level[0].height
-        return near and [column for column, _ in self.parts(level[0]) or ()] == [0]
+        return near and [column for column, _ in self._parts(level[0]) or ()] == [0]
 
     def _begin(self, level: list[TextLine]) -> list[TextLine]:
         """Put lines at the beginning of the column names below them; return the lines."""
-        names = self.rows.cells[0]
+        names = self.table.cells[0]
         for line in level:
             column = self._over(line)[0]
             names[column] = joined([line.text, names[column]], Vocabulary())
-        self.rows.extents[0] = min(line.box[1] for line in level), self.rows.extents[0][1]
+        self.table.extents[0] = min(line.box[1] for line in level), self.table.extents[0][1]
         self._leave(level)
         return level
 
     def _leave(self, lines: list[TextLine]) -> None:
         """Remove lines from those around the table, and widen columns to the lines that are in just one column."""
         self.around = [line for line in self.around if line not in lines]
-        for line in lines if self.columns else ():
+        columns = self.table.columns
+        for line in () if self.layer else lines:
             column, *more = self._over(line) or [0, 0]
             if not more:
-                left, right = self.columns[column]
-                self.columns[column] = min(left, line.box[0]), max(right, line.box[2])
+                left, right = columns[column]
+                columns[column] = min(left, line.box[0]), max(right, line.box[2])
 
     def _over(self, line: TextLine) -> list[int]:
-        return spans_over(line.box[::2], self.spans)
+        return spans_over(line.box[::2], self.table.columns)
+
+    def _parts(self, line: TextLine) -> list[tuple[int, str]] | None:
+        """Return the column and the text of each part of a line; None if the line runs across several columns."""
+        if self.layer:
+            return _parts_by_letters(line, self.sides, self.layer)
+        return _parts_by_sides(line, self.table.columns)
 
     def _begins_names(self, level: list[TextLine], edge: float) -> bool:
         """Return whether each line of a level is above the name of one column, as close as lines of one text."""
@@ -169,22 +173,22 @@ class Growth:
 
     def _is_name(self, columns: list[int]) -> bool:
         """Return whether these are a single column that has a name."""
-        return len(columns) == 1 and bool(self.rows.cells[0][columns[0]])
+        return len(columns) == 1 and bool(self.table.cells[0][columns[0]])
 
     def _put(self, row: _OuterRow, at: int) -> None:
         """Insert a row at an index."""
         width = len(self.sides) - 1
-        self.rows.cells.insert(at, [joined(row.cells.get(column, ()), Vocabulary()) for column in range(width)])
-        self.rows.extents.insert(at, row.extent)
+        self.table.cells.insert(at, [joined(row.cells.get(column, ()), Vocabulary()) for column in range(width)])
+        self.table.extents.insert(at, row.extent)
         shift = int(not at)
-        self.rows.spans[:] = [(first + shift, *rest) for first, *rest in self.rows.spans]  # type: ignore[misc]
-        self.rows.spans += [(at, first, 1, last - first + 1) for first, last in row.over.items()]
+        self.table.spans[:] = [(first + shift, *rest) for first, *rest in self.table.spans]  # type: ignore[misc]
+        self.table.spans += [(at, first, 1, last - first + 1) for first, last in row.over.items()]
         self._leave(row.lines)
 
     def _take_names(self) -> list[TextLine]:
         """Take the row names left of the table if nearly each row has one; return their lines."""
         beside = [line for line in self.around if self._is_left(line)]
-        names = {at: _beside(beside, extent) for at, extent in enumerate(self.rows.extents)}
+        names = {at: _beside(beside, extent) for at, extent in enumerate(self.table.extents)}
         held = [*chain.from_iterable(names.values())]
         named = sum(map(bool, names.values()))
         if named < max(LAYOUT.figures, LAYOUT.rows_named * (len(names) - 1)) or len(held) < len(beside):
@@ -194,24 +198,26 @@ class Growth:
 
     def _is_left(self, line: TextLine) -> bool:
         """Return whether a line is left of the table, between its first and last rows."""
-        level = self.rows.extents[0][0] < (line.box[1] + line.box[3]) / 2 < self.rows.extents[-1][1]
+        level = self.table.extents[0][0] < (line.box[1] + line.box[3]) / 2 < self.table.extents[-1][1]
         return level and line.box[2] < self.sides[0] + LAYOUT.stray
 
     def _add_column(self, names: dict[int, str], held: list[TextLine]) -> None:
-        self.sides.insert(0, min(line.box[0] for line in held))
-        self.rows.cells[:] = [[names.get(at, ""), *row] for at, row in enumerate(self.rows.cells)]
-        self.rows.spans[:] = [(row, column + 1, *size) for row, column, *size in self.rows.spans]  # type: ignore[misc]
+        left = min(line.box[0] for line in held)
+        self.table.columns.insert(0, (left, self.sides[0]))
+        self.sides.insert(0, left)
+        self.table.cells[:] = [[names.get(at, ""), *row] for at, row in enumerate(self.table.cells)]
+        self.table.spans[:] = [(row, column + 1, *size) for row, column, *size in self.table.spans]  # type: ignore[misc]
         self.around = [line for line in self.around if line not in held]
 
     def _may_head(self) -> bool:
         """Return whether a row above may be a header; a table of two columns, as text forms too, must have none yet."""
-        return len(self.sides) > _TWO + 1 or not header_rows(self.rows.cells)
+        return len(self.sides) > _TWO + 1 or not header_rows(self.table.cells)
 
     def _is_of_figures(self, row: _OuterRow) -> bool:
         """Return whether a row has a figure in a column of figures."""
         return any(
-            any(map(is_value, texts)) and sum(is_value(cells[column]) for cells in self.rows.cells if cells[column]) > 1
-            for column, texts in row.cells.items()
+            any(map(is_value, texts)) and sum(is_value(cells[at]) for cells in self.table.cells if cells[at]) > 1
+            for at, texts in row.cells.items()
         )
 
     def _row(self, level: list[TextLine], edge: float, upwards: bool) -> _OuterRow | None:
@@ -220,7 +226,7 @@ class Growth:
             return None
         cells: dict[int, list[str]] = {}
         for line in level:
-            parts = self.parts(line)
+            parts = self._parts(line)
             if parts is None:
                 return None
             for column, text in parts:
@@ -253,8 +259,8 @@ class Growth:
         top, bottom = row.extent
         first, last = next(iter(row.over.items()))
         above = partial(self.rules.between, 2 * top - bottom, top + 1)
-        group, whole = (self.spans[first][0], self.spans[last][1]), (self.spans[0][0], self.spans[-1][1])
-        return above(*group) and not above(*whole)
+        columns = self.table.columns
+        return above(columns[first][0], columns[last][1]) and not above(columns[0][0], columns[-1][1])
 
     def _over_columns(self, level: list[TextLine]) -> _OuterRow:
         """Return lines, sorted from the left, as a row, each in the columns that it spans."""
@@ -266,7 +272,8 @@ class Growth:
 
     def _is_ruled_off(self, line: TextLine, edge: float) -> bool:
         """Return whether a rule as wide as the table separates it from a line above."""
-        return self.rules.between((line.box[1] + line.box[3]) / 2, edge + 1, self.spans[0][0], self.spans[-1][1])
+        columns = self.table.columns
+        return self.rules.between(line.middle, edge + 1, columns[0][0], columns[-1][1])
 
     def _centred(self, line: TextLine, start: int, end: float) -> tuple[int, int]:
         """Return the first and last column of the widest range that a line is centred on; (0, 0) if there is none.
@@ -278,7 +285,7 @@ class Growth:
             (first, last)
             for first in range(start, count)
             for last in range(first, count)
-            if self.spans[last][1] < end
+            if self.table.columns[last][1] < end
             and self.sides[first] <= line.box[0] + LAYOUT.stray
             and line.box[2] - LAYOUT.stray <= self.sides[last + 1]
             and self._off(line, first, last) < LAYOUT.off_centre * line.size
@@ -287,12 +294,7 @@ class Growth:
 
     def _off(self, line: TextLine, first: int, last: int) -> float:
         """Return how far a line is off the middle of a range of columns."""
-        return abs(self.spans[first][0] + self.spans[last][1] - line.box[0] - line.box[2]) / 2
-
-    @property
-    def spans(self) -> list[tuple[float, float]]:
-        """Return the edges of the columns: as given with the table, else the positions of its rules."""
-        return self.columns or [*pairwise(self.sides)]
+        return abs(self.table.columns[first][0] + self.table.columns[last][1] - line.box[0] - line.box[2]) / 2
 
     def _is_within(self, level: list[TextLine]) -> bool:
         """Return whether the middles of all lines are within the table's sides; a header may extend beyond them."""
@@ -300,7 +302,7 @@ class Growth:
         return all(left < (line.box[0] + line.box[2]) / 2 < right for line in level)
 
     def _is_alike(self, level: list[TextLine]) -> bool:
-        return all(abs(line.size - self.size) <= LAYOUT.other_size * self.size for line in level)
+        return all(abs(line.size - self.table.size) <= LAYOUT.other_size * self.table.size for line in level)
 
 
 def _is_remark(text: str) -> bool:
@@ -369,23 +371,19 @@ def with_headers(items: list[Item], rules: LevelRules) -> list[Item]:
     """Return items with the header added to each table with known columns; `rules` are the page's horizontal ones."""
     for table in [item for item in items if isinstance(item, PageTable) and item.columns]:
         lines = [item for item in items if isinstance(item, TextLine)]
-        more, taken = grown(table, lines, rules, lines[0].size if lines else 0.0, whole=True)
-        items = replaced(items, [table, *taken], more, table) if taken else items
+        taken = {*map(id, grow(table, lines, rules, whole=True))} if lines else ()
+        items = [item for item in items if id(item) not in taken] if taken else items
     return items
 
 
-def grown(
-    table: PageTable, lines: list[TextLine], rules: LevelRules, size: float, whole: bool
-) -> tuple[PageTable, list[TextLine]]:
-    """Return a table grown by the lines around it, and the lines that it took. A `whole` table takes only its header.
+def grow(
+    table: PageTable, lines: list[TextLine], rules: LevelRules, layer: TextLayer | None = None, whole: bool = False
+) -> list[TextLine]:
+    """Add lines around a table to it, and return them; a `whole` table takes only its header.
 
-    `size` is its font size.
+    `layer` is the page's text if the table's columns are bounded by rules.
     """
-    columns, extents = [*table.columns], [(table.box[1], table.box[3])] * len(table.cells)
-    rows = CellRows([[*row] for row in table.cells], [*table.spans], extents)
-    parts = partial(_parts_by_sides, columns=columns)
-    growth = Growth(sides_of(columns), rows, lines, parts, size, columns, rules, table.header_rows)
-    taken = [*growth.take_header(whole=True)] if whole else growth.grow(False)
-    box = around_all([table.box, *(line.box for line in taken)])
-    changed = {"cells": rows.cells, "spans": rows.spans, "columns": columns, "header_rows": growth.header, "box": box}
-    return replace(table, **changed), taken  # type: ignore[arg-type]
+    taken = _Growth(table, lines, rules, layer).grow(whole)
+    table.box = around_all([table.box, *(line.box for line in taken)])
+    table.bottom = table.box[3]
+    return taken

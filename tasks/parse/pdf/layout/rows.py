@@ -11,6 +11,7 @@ from docmill.tasks.parse.pdf.text.ruling_lines import LevelRules, Rule
 Cell = list[TextLine]  # from top to bottom
 Row = list[Cell]
 Span = tuple[float, float]  # left and right edge
+Extent = tuple[float, float]  # top and bottom of a row, in points from the top of the page
 CellSpan = tuple[int, int, int, int]
 
 
@@ -18,9 +19,9 @@ CellSpan = tuple[int, int, int, int]
 class PageTable:
     """A table of a page: its rows of cells, the number of header rows, and its box.
 
-    `spans` are the merged cells, as row, column, rows, columns; their text is in the first cell. `columns` are the left
-    and right edges of each column. The table ends on page `end_page` at height `bottom`. `form` are a form's boxes;
-    each of its rows is a label and the filled-in text.
+    `spans` are the merged cells, as row, column, rows, columns; their text is in the first cell. `columns` and
+    `extents` are the edges of its columns and rows, `size` is its font size. The table ends on page `end_page` at
+    height `bottom`. `form` are a form's boxes; each of its rows is a label and the filled-in text.
     """
 
     cells: list[list[str]]
@@ -30,7 +31,9 @@ class PageTable:
     furniture: bool = False
     contents: bool = False  # whether it is a table of contents
     spans: list[CellSpan] = field(default_factory=list)
-    columns: list[tuple[float, float]] = field(default_factory=list)
+    columns: list[Span] = field(default_factory=list)
+    extents: list[Extent] = field(default_factory=list)
+    size: float = 0.0
     form: list[Box] = field(default_factory=list)
     end_page: int = field(init=False)
     bottom: float = field(init=False)
