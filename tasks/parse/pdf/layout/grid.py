@@ -13,7 +13,7 @@ from docmill.tasks.parse.canvas import Box
 from docmill.tasks.parse.pdf.layout.cuts import parted
 from docmill.tasks.parse.pdf.layout.grid_cells import Cell, form_of, is_form, table_of
 from docmill.tasks.parse.pdf.layout.growth import grow
-from docmill.tasks.parse.pdf.layout.rows import Item, replaced
+from docmill.tasks.parse.pdf.layout.rows import Item, PageTable, replaced
 from docmill.tasks.parse.pdf.text.line import TextLine
 from docmill.tasks.parse.pdf.text.right_to_left import may_be_right_to_left
 from docmill.tasks.parse.pdf.text.ruling_lines import LevelRules, PageRules, Rule
@@ -116,23 +116,27 @@ def _parted(lines: list[TextLine], rules: PageRules, layer: TextLayer) -> Iterat
 
 def _with_table(items: list[Item], grid: Grid, layer: TextLayer) -> list[Item]:
     """Return items with the lines in a grid replaced by one table; unchanged if the grid is not a table."""
-    lines = [item for item in items if isinstance(item, TextLine)]
-    inside = [line for line in lines if _is_inside(line.box, grid.box)]
-    if not inside:
+    inside, around = list[TextLine](), list[TextLine]()
+    for item in items:
+        if isinstance(item, TextLine):
+            side = inside if _is_inside(item.box, grid.box) else around
+            side.append(item)
+    table = _table(inside, grid, layer) if inside else None
+    if table is None:
         return items
-    held = _held(inside, grid, layer)
-    cells = _cells(grid, held)
-    table = table_of(cells, grid.xs, grid.box, inside[0].page)
-    texts = {number: [piece.text for piece in pieces] for number, pieces in held.items()}
-    if not _is_table(table.cells, grid, texts):
-        return items
-    if is_form(cells, len(grid.xs) - 1):
-        return replaced(items, inside, form_of(cells, grid.box, inside[0].page), inside[0])
-    if _is_half_ruled(inside, grid):
-        return items
-    gone = {*map(id, inside)}
-    taken = grow(table, [line for line in lines if id(line) not in gone], LevelRules(), layer)
+    taken = () if table.form else grow(table, around, LevelRules(), layer)
     return replaced(items, [*inside, *taken], table, inside[0])
+
+
+def _table(lines: list[TextLine], grid: Grid, layer: TextLayer) -> PageTable | None:
+    """Return the table or the form that the lines in a grid form; None if it is neither."""
+    cells = _cells(grid, _held(lines, grid, layer))
+    table = table_of(cells, grid.xs, grid.box, lines[0].page)
+    if not _is_table(table.cells, cells):
+        return None
+    if is_form(cells, len(grid.xs) - 1):
+        return form_of(cells, grid.box, lines[0].page)
+    return None if _is_half_ruled(lines, grid) else table
 
 
 def _is_inside(box: Box, outer: Box) -> bool:
@@ -188,22 +192,12 @@ def places_of_cells(grid: Grid) -> dict[int, tuple[set[int], set[int]]]:
     return places
 
 
-def _is_table(cells: list[list[str]], grid: Grid, texts: dict[int, list[str]]) -> bool:
-    """Return whether a grid is a table: text in several rows and columns, in enough cells, and not too long in any."""
-    rows, columns = sum(map(any, cells)), sum(map(any, zip(*cells, strict=True)))
-    if rows < 2 or columns < 2:
+def _is_table(texts: list[list[str]], cells: list[Cell]) -> bool:
+    """Return whether cells are a table: text in several rows and columns, in enough cells, and not too long in any."""
+    lengths = [sum(len(piece.text) for piece in cell.pieces) for cell in cells if cell.pieces]
+    if len(lengths) < max(_LEAST_FILLED, _MIN_FILLED * len(cells)) or min(len(texts), len(texts[0])) < 2:
         return False
-    count = 1 + max(map(max, grid.owner))
-    filled = _filled(texts)
-    if len(filled) < max(_LEAST_FILLED, _MIN_FILLED * count):
-        return False
-    lengths = [sum(map(len, held)) for held in filled]
     return max(lengths) <= _LONG_CELL and sum(lengths) <= _MEAN_CELL * len(lengths)
-
-
-def _filled(texts: dict[int, list[str]]) -> list[list[str]]:
-    """Return the texts of cells that have any; number -1, text in no cell, does not count."""
-    return [held for number, held in texts.items() if number >= 0 and any(held)]
 
 
 def _is_half_ruled(lines: list[TextLine], grid: Grid) -> bool:
