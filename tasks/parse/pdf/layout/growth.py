@@ -371,8 +371,8 @@ def with_headers(items: list[Item], rules: LevelRules) -> list[Item]:
     """Return items with the header added to each table with known columns; `rules` are the page's horizontal ones."""
     for table in [item for item in items if isinstance(item, PageTable) and item.columns]:
         lines = [item for item in items if isinstance(item, TextLine)]
-        taken = {*map(id, grow(table, lines, rules, whole=True))} if lines else ()
-        items = [item for item in items if id(item) not in taken] if taken else items
+        taken = {*map(id, grow(table, lines, rules, whole=True))}
+        items = [item for item in items if id(item) not in taken]
     return items
 
 
