@@ -6,13 +6,15 @@ document is read in pandoc's sandbox: no file or URL that it names is opened.
 
 import atexit
 import json
+import os
 import shutil
 import subprocess
+import time
 from contextlib import suppress
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
-from threading import Timer
+from threading import Event, Thread
 from typing import Any, NamedTuple
 
 from docmill.storage.errors import Rejected
@@ -22,6 +24,11 @@ _HEAP_MB = 1024
 _MAX_OUTPUT = 400_000_000
 """Maximum bytes of a tree: as Python objects, it takes several times as much memory."""
 _TIMEOUT_S, _TIMEOUT_S_PER_MB, _MAX_TIMEOUT_S = 20.0, 60.0, 100.0  # valid documents take about 5 s per megabyte
+_MOST_WAITING = 4
+"""Times the limit of CPU time that a document may take by the clock: on a machine with more to do than processors, a
+valid document waits as long as it works, and what is read must not depend on that."""
+_LOOKS = 20  # at the CPU time, at most, for each time that the limit has passed by the clock
+_USER = 11  # of the fields behind the name in /proc/PID/stat: ticks in user mode, then in the kernel
 _HEAP_EXHAUSTED = 251  # the exit status of programs compiled with GHC
 _MAX_MESSAGE = 200  # characters: pandoc names the position first, then repeats the lines around it
 _MEGABYTE = 1e6  # bytes
@@ -60,7 +67,7 @@ def read_tree(data: bytes, reader: str) -> dict[str, Any]:
     plain = data if reader in _AS_THEY_ARE else _as_typed(data)
     answer = ask_pandoc(program, reader, plain, PandocLimits(_HEAP_MB, seconds, _MAX_OUTPUT))
     if answer.timed_out:
-        raise Rejected("timeout", f"pandoc took more than {seconds:.0f} seconds")
+        raise Rejected("timeout", f"pandoc took more than {seconds:.0f} seconds of CPU time")
     if answer.too_long:
         raise Rejected("too_large", f"pandoc's output has {answer.longest} bytes, the limit is {_MAX_OUTPUT}")
     if answer.status:
@@ -99,6 +106,15 @@ def _reason(status: int, said: str, reader: str) -> Rejected:
     first = said.split("HasCallStack")[0]
     message = " ".join(first.split())[:_MAX_MESSAGE] or f"pandoc ended with status {status}"
     return Rejected("corrupt", f"cannot be read as {reader.partition('+')[0]}: {message}")
+
+
+def _cpu_s(pid: int) -> float:
+    """Return the seconds of CPU time that a process has taken; where no /proc states them, those of the clock."""
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text(errors="replace").rpartition(")")[2].split()
+        return (int(fields[_USER]) + int(fields[_USER + 1])) / os.sysconf("SC_CLK_TCK")
+    except (OSError, ValueError, IndexError):
+        return time.monotonic()
 
 
 @cache
@@ -159,12 +175,12 @@ class StandingPandoc:
     def ask(self, data: bytes, reader: str, limits: PandocLimits) -> PandocAnswer:
         """Return pandoc's answer for a document; after any status except 0 and 1 the process has ended."""
         late: list[bool] = []
-        timer = Timer(limits.seconds, self._end_late, [late])
-        timer.start()
+        done = Event()
+        Thread(target=self._watch, args=(limits.seconds, done, late), daemon=True).start()
         try:
             answer = self._answer(data, reader, limits.longest)
         finally:
-            timer.cancel()
+            done.set()
         self.served += 1
         if answer is not None:
             return answer
@@ -185,9 +201,15 @@ class StandingPandoc:
         self.close()
         return self._process.wait()
 
-    def _end_late(self, late: list[bool]) -> None:
-        late.append(True)
-        self._process.kill()
+    def _watch(self, seconds: float, done: Event, late: list[bool]) -> None:
+        """End the process when a document has taken too much CPU time, or at last too much time."""
+        before, last, left = _cpu_s(self._process.pid), time.monotonic() + _MOST_WAITING * seconds, seconds
+        while not done.wait(max(left, seconds / _LOOKS)):
+            left = seconds - (_cpu_s(self._process.pid) - before)
+            if left <= 0 or time.monotonic() > last:
+                late.append(True)
+                self._process.kill()
+                return
 
     def _answer(self, data: bytes, reader: str, longest: int) -> PandocAnswer | None:
         """Return an answer, or None if the process ended before it was complete."""

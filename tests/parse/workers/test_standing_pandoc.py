@@ -5,6 +5,8 @@ import os
 import signal
 import subprocess
 import sys
+from pathlib import Path
+from threading import Timer
 from typing import Any
 
 import pytest
@@ -64,6 +66,20 @@ def test_what_is_too_long_or_takes_too_long_ends_the_process_and_says_so(path: s
     answer = ask_pandoc(path, "org", text, LIMITS._replace(longest=100))
     assert answer.too_long
     assert answer.longest > 100
+
+
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="the CPU time of a process is read from /proc")
+@pytest.mark.parametrize(("stopped_s", "status"), [(0.6, 0), (60, pandoc_program._TIMED_OUT)])
+def test_time_that_pandoc_waits_for_a_processor_counts_for_little(path: str, stopped_s: float, status: int) -> None:
+    pandoc = StandingPandoc(path, LIMITS.heap_mb)
+    assert pandoc.ask(b"Text.", "rst", LIMITS).status == 0
+    os.kill(pandoc._process.pid, signal.SIGSTOP)
+    going_on = Timer(stopped_s, os.kill, (pandoc._process.pid, signal.SIGCONT))
+    going_on.start()
+    answer = pandoc.ask(b"Text.", "rst", LIMITS._replace(seconds=0.4))
+    going_on.cancel()
+    pandoc.close()
+    assert answer.status == status
 
 
 def test_a_process_that_was_killed_is_replaced(path: str, monkeypatch: pytest.MonkeyPatch) -> None:

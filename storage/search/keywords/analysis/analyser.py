@@ -8,8 +8,8 @@ dropped.
   os.path, os, path.
 - Versions and other dotted numbers yield the whole and the parts (3.8.8 → 3.8.8, 3, 8, 8); 10,000 is 10000.
 - Dates and codes yield the whole and the parts (2024-05-01 → 2024-05-01, 2024, 05, 01). A letter and a word joined by a
-  hyphen yield one word and the parts (e-mail → email, e, mail), as does a word that a line end divides; other words that
-  hyphens join yield the parts alone.
+  hyphen yield one word and the parts (e-mail → email, e, mail), and so does a word that a line end divides; any other
+  words that hyphens join yield the parts alone.
 - Numbers with units yield the whole, the number and the unit (5kg → 5kg, 5, kg; 12% → 12%, 12).
 - Acronyms of two or three capitals are not stop words (WHO, IT). Dots in them are removed (U.S.A. → usa, Ph.D. → phd,
   ph, d); with `&` or `/` they yield the whole and the parts (AT&T → at&t, at).
