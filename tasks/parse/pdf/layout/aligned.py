@@ -8,6 +8,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from itertools import chain, groupby, pairwise, takewhile
 from statistics import median
+from typing import TypeGuard
 
 from docmill.tasks.parse.pdf.layout.cell_columns import (
     are_doubtful,
@@ -31,7 +32,6 @@ from docmill.tasks.parse.pdf.layout.rows import (
     is_parted,
     is_value,
     levels_of,
-    middle,
     replaced,
     rows_of,
 )
@@ -67,23 +67,32 @@ def with_tables(items: list[Item], rules: LevelRules, code: bool) -> list[Item]:
 
     `rules` are the page's horizontal rules. If monospaced text is `code`, its aligned rows are part of a listing.
     """
-    rows = rows_of(items, rules)
-    if _are_single(items, rows):
-        return items
+    found: list[Item] = []
+    for is_table, group in groupby(items, key=lambda item: isinstance(item, PageTable)):
+        some = [*group]
+        found += some if is_table else _in_tables([*filter(_is_line, some)], rules, code)
+    return with_headers(found, rules)
+
+
+def _is_line(item: Item) -> TypeGuard[TextLine]:
+    return isinstance(item, TextLine)
+
+
+def _in_tables(lines: list[TextLine], rules: LevelRules, code: bool) -> Sequence[Item]:
+    """Return lines, with those of tables as one item each."""
+    rows = rows_of(lines, rules)
+    if len(lines) - len(rows) < _MIN_HEADED:  # too few are side by side to form a table
+        return lines
     start = 0
-    out: list[Item] = []
+    found: list[Item] = []
     while start < len(rows):
         if len(rows[start]) < 2:  # true of nearly all rows; no table begins here
-            some, start = rows[start], start + 1
+            found += rows[start]
+            start += 1
         else:
             some, start = _next_items(rows, start, code, rules)
-        out += some
-    return with_headers(out, rules)
-
-
-def _are_single(items: list[Item], rows: list[list[Item]]) -> bool:
-    """Return whether too few items are side by side to form a table, and none of the items is a table."""
-    return len(items) - len(rows) < _MIN_HEADED and not any(isinstance(item, PageTable) for item in items)
+            found += some
+    return found
 
 
 def _made(cells: list[list[str]], lines: list[TextLine], spans: list[Span], header: int = 0) -> PageTable:
@@ -111,7 +120,7 @@ def _is_above_rule(one: _PlacedRow, other: _PlacedRow, spans: list[Span], rules:
     return rules.parts(one[0], other[0], spans[0][0], spans[-1][1])
 
 
-def _next_items(rows: list[list[Item]], start: int, code: bool, rules: LevelRules) -> tuple[list[Item], int]:
+def _next_items(rows: list[list[TextLine]], start: int, code: bool, rules: LevelRules) -> tuple[Sequence[Item], int]:
     """Return the items from a row up to and including the table found there, and the index of the row after them.
 
     If monospaced text is `code`, it is not a table.
@@ -122,15 +131,14 @@ def _next_items(rows: list[list[Item]], start: int, code: bool, rules: LevelRule
         table = _table(some, rules) if len(some) >= _MIN_HEADED and not (code and _is_mono(some)) else None
         if table is not None:
             return [*chain(*rows[start:first]), table], last
-    end = max(end, start + 1)
     return [*chain(*rows[start:end])], end
 
 
-def _is_mono(rows: Sequence[Sequence[Item]]) -> bool:
-    return all(isinstance(item, TextLine) and item.font.mono for row in rows for item in row)
+def _is_mono(rows: Sequence[Sequence[TextLine]]) -> bool:
+    return all(line.font.mono for row in rows for line in row)
 
 
-def _tries(rows: list[list[Item]], start: int, end: int) -> Iterator[tuple[int, int]]:
+def _tries(rows: list[list[TextLine]], start: int, end: int) -> Iterator[tuple[int, int]]:
     """Yield possible starts and ends of a table: the first rows of the run may precede it, the last may follow it."""
     ends = [place for place in range(end - 1, start, -1) if 2 * len(rows[place]) <= len(rows[place - 1])]
     for last in [end, *ends[: _TRIES - 1]]:
@@ -138,20 +146,18 @@ def _tries(rows: list[list[Item]], start: int, end: int) -> Iterator[tuple[int, 
             yield first, last
 
 
-def _end(rows: list[list[Item]], start: int, rules: LevelRules) -> int:
-    """Return the end of the run of rows that begins here; it is empty if its first row has fewer than two cells."""
-    if len(rows[start]) < 2:
-        return start
+def _end(rows: list[list[TextLine]], start: int, rules: LevelRules) -> int:
+    """Return the end of the run of rows that begins here."""
     last, widest = start + 1, 0.0
     for place in range(start + 1, len(rows)):
         above, row = rows[place - 1], rows[place]
-        if not _is_next(above, row, rows[last - 1], rules):
+        if not _is_below(above, row, rules) or _is_heading(row, rows[last - 1][0]):
             break
         if place > start + 1:  # the gap below a header may be wider, too
             apart, parted = gap(above, row), is_parted(above, row, rules)
             if apart > (_FAR_WIDER if parted else _WIDER) * widest > 0:
                 break
-            widest = widest if parted else max(apart, widest, _LEAST_GAP * (row[0].box[3] - row[0].box[1]))
+            widest = widest if parted else max(apart, widest, _LEAST_GAP * row[0].height)
         if len(row) > 1:
             last = place + 1
         elif place + 1 - last > _MOST_SINGLE:
@@ -159,25 +165,16 @@ def _end(rows: list[list[Item]], start: int, rules: LevelRules) -> int:
     return last
 
 
-def _is_next(above: list[Item], row: list[Item], cells: list[Item], rules: LevelRules) -> bool:
-    """Return whether a row may continue the table above it; `cells` is the last row with several cells."""
-    return _is_below(above, row, rules) and not _is_heading(row, cells)
+def _is_heading(row: list[TextLine], cell: TextLine) -> bool:
+    """Return whether a row is one piece in or left of the first column, in another font than the cell above."""
+    one = row[0]
+    alike = one.font == cell.font and abs(one.size - cell.size) < _SAME_SIZE * one.size
+    return len(row) == 1 and one.box[0] < max(cell.box[0] + STRAY, cell.box[2]) and not alike
 
 
-def _is_heading(row: list[Item], cells: list[Item]) -> bool:
-    """Return whether a row is one piece in or left of the first column, in another font than the cells above."""
-    one, other = row[0], cells[0]
-    if len(row) > 1 or not isinstance(one, TextLine) or not isinstance(other, TextLine):
-        return False
-    alike = one.font == other.font and abs(one.size - other.size) < _SAME_SIZE * one.size
-    return one.box[0] < max(other.box[0] + STRAY, other.box[2]) and not alike
-
-
-def _is_below(above: list[Item], row: list[Item], rules: LevelRules) -> bool:
+def _is_below(above: list[TextLine], row: list[TextLine], rules: LevelRules) -> bool:
     """Return whether a row is closely below another and about the same font size."""
     one, other = above[0], row[0]
-    if not isinstance(one, TextLine) or not isinstance(other, TextLine):
-        return False
     if abs(one.size - other.size) > _CELL_SIZE * one.size or _top(row) <= _top(above):
         return False
     apart = gap(above, row)
@@ -186,11 +183,11 @@ def _is_below(above: list[Item], row: list[Item], rules: LevelRules) -> bool:
     return apart < 2 * _FAR * other.size and is_parted(above, row, rules)
 
 
-def _top(row: list[Item]) -> float:
-    return min(item.box[1] for item in row)
+def _top(row: list[TextLine]) -> float:
+    return min(line.box[1] for line in row)
 
 
-def _table(rows: list[list[Item]], rules: LevelRules) -> PageTable | None:
+def _table(rows: list[list[TextLine]], rules: LevelRules) -> PageTable | None:
     """Return the table in these rows, None if it is doubtful."""
     cut = [in_cells(row) for row in rows]
     spans = columns_of(cut)
@@ -218,16 +215,16 @@ def _is_ruled(cut: list[Row], spans: list[Span], rules: LevelRules) -> bool:
     left, top, right, _ = around_all([line.box for line in lines])
     if len(first) < len(spans):
         left, right = spans[0][0], spans[-1][1]
-        if more and rules.parts(middle(second[0][0]), middle(more[0][0][0]), left, right):
+        if more and rules.parts(second[0][0].middle, more[0][0][0].middle, left, right):
             return False
-    where = (top + middle(lines[0])) / 2, middle(second[0][0]), left, right
+    where = (top + lines[0].middle) / 2, second[0][0].middle, left, right
     return rules.parts(*where)
 
 
 def _are_banded(cut: list[Row], spans: list[Span], rules: LevelRules) -> bool:
     """Return whether rules or edges of fills, as wide as the table, separate most rows with several cells."""
     rows = [row for row in cut if len(row) > 1]
-    heights = [middle(row[0][0]) for row in rows]
+    heights = [row[0][0].middle for row in rows]
     parted = sum(rules.parts(upper, lower, spans[0][0], spans[-1][1]) for upper, lower in pairwise(heights))
     return parted >= _LEAST_BANDS and parted >= _MIN_SHARE * (len(rows) - 1)
 
@@ -265,7 +262,7 @@ def _cells(cut: list[Row], spans: list[Span], rules: LevelRules) -> list[_Placed
         if -1 in places:
             return None
         if not at or not _is_more(cut[at - 1], row, places[0], rules):
-            rows.append((middle(row[0][0]), defaultdict(list)))
+            rows.append((row[0][0].middle, defaultdict(list)))
         for cell, place in zip(row, places, strict=True):
             rows[-1][1][place] += texts_to_join(cell)
     return [(height, _texts(row, len(spans))) for height, row in rows]

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, groupby, pairwise
+from operator import attrgetter
 
 from docmill.tasks.parse.canvas import Box
 from docmill.tasks.parse.pdf.text.line import TextLine
@@ -109,12 +110,10 @@ def is_value(text: str) -> bool:
     return letters <= 1 or (2 * letters < len(text) - letters and 2 * letters < sum(map(str.isdigit, text)))
 
 
-def in_cells(row: list[Item]) -> Row:
+def in_cells(row: list[TextLine]) -> Row:
     """Return a row's lines as cells: a line that begins left of the previous line's end is below it in its cell."""
     cells: Row = []
     for line in row:
-        if not isinstance(line, TextLine):
-            continue
         if cells and line.box[0] < cells[-1][-1].box[2]:
             cells[-1].append(line)
         else:
@@ -158,18 +157,16 @@ def bands_of(rules: LevelRules) -> list[Box]:
     ]
 
 
-def _band(item: Item, bands: list[Box]) -> Box | None:
+def _band(line: TextLine, bands: list[Box]) -> Box | None:
     """Return the band that contains a line, or None."""
-    if not isinstance(item, TextLine):
-        return None
     for band in bands:
         start, upper, end, lower = band
-        if upper < item.middle < lower and start - _RULE_STRAY < item.left and item.right < end + _RULE_STRAY:
+        if upper < line.middle < lower and start - _RULE_STRAY < line.left and line.right < end + _RULE_STRAY:
             return band
     return None
 
 
-def _cells(some: list[Item]) -> Row:
+def _cells(some: list[TextLine]) -> Row:
     """Return the cells that lines in a band form; none unless they are side by side.
 
     Cells that overlap horizontally belong to several rows.
@@ -209,12 +206,14 @@ _OFF_MIDDLE = 0.25  # of its height: a line whose middle differs more is on anot
 _MOST_LINES = 12  # of a cell: with more, the joined row is probably two columns of text
 
 
-def rows_of(items: list[Item], rules: LevelRules) -> list[list[Item]]:
-    """Return items in their order, grouped into rows: by level, or if they certainly form one row between two rules."""
+def rows_of(lines: list[TextLine], rules: LevelRules) -> list[list[TextLine]]:
+    """Return lines in their order, grouped into rows: by level, or if they certainly form one row between two rules."""
     bands = bands_of(rules)
-    rows: list[list[Item]] = []
-    rest: list[Item] = []
-    for band, group in groupby(items, key=lambda item: _band(item, bands)):
+    if not bands:  # true of most pages
+        return _on_levels(lines, rules)
+    rows: list[list[TextLine]] = []
+    rest: list[TextLine] = []
+    for band, group in groupby(lines, key=lambda line: _band(line, bands)):
         some = [*group]
         if band is None or not _is_row(_cells(some), band[2]):
             rest += some
@@ -224,41 +223,41 @@ def rows_of(items: list[Item], rules: LevelRules) -> list[list[Item]]:
     return rows + _on_levels(rest, rules)
 
 
-def _on_levels(items: list[Item], rules: LevelRules) -> list[list[Item]]:
-    rows = [items[:1]] if items else []
-    for item in items[1:]:
-        if len(rows[-1]) == 1 and item.box[0] < rows[-1][0].box[2]:  # nearly all: it is not right of the last one
-            rows.append([item])
+def _on_levels(lines: list[TextLine], rules: LevelRules) -> list[list[TextLine]]:
+    rows = [lines[:1]] if lines else []
+    for line in lines[1:]:
+        if len(rows[-1]) == 1 and line.box[0] < rows[-1][0].box[2]:  # nearly all: it is not right of the last one
+            rows.append([line])
             continue
-        above = _lines_beside(rows, item, rules)
+        above = _lines_beside(rows, line, rules)
         if above:
             rows[-above - 1 :] = [[*chain(*rows[-above - 1 :])]]
-        elif not _goes_on(rows[-1], item, rules) and not _is_taller(rows, item):
+        elif not _goes_on(rows[-1], line, rules) and not _is_taller(rows, line):
             rows.append([])
-        rows[-1].append(item)
+        rows[-1].append(line)
     return rows
 
 
-def _lines_beside(rows: list[list[Item]], item: Item, rules: LevelRules) -> int:
-    """Return how many of the last rows are further lines of the cell to the left of an item."""
-    if not _is_up_right(item, rows[-1][-1]):
+def _lines_beside(rows: list[list[TextLine]], line: TextLine, rules: LevelRules) -> int:
+    """Return how many of the last rows are further lines of the cell to the left of a line."""
+    if not _is_up_right(line, rows[-1][-1]):
         return 0
     above = 0
     while above < min(_MOST_LINES, len(rows) - 1) and _is_next(rows[-above - 2], rows[-above - 1]):
         above += 1
         first = rows[-above - 1][0]
-        if item.box[0] < first.box[2]:
+        if line.box[0] < first.box[2]:
             return 0
-        if isinstance(first, TextLine) and middle(item) > first.box[1]:
-            return above + _more_above(rows, above, item)
+        if line.middle > first.box[1]:
+            return above + _more_above(rows, above, line)
     # It may begin higher, if it has more lines.
-    return above if _goes_on(rows[-above - 1], item, rules) else 0
+    return above if _goes_on(rows[-above - 1], line, rules) else 0
 
 
-def _more_above(rows: list[list[Item]], above: int, item: Item) -> int:
-    """Return how many more lines the cell has above: an item in the middle of its row has as many above as below."""
-    reach = _OFF_MIDDLE * (item.box[3] - item.box[1])
-    apart = [middle(row[0]) - middle(item) for row in rows[-above - 1 :]]
+def _more_above(rows: list[list[TextLine]], above: int, line: TextLine) -> int:
+    """Return how many more lines the cell has above: a line in the middle of its row has as many above as below."""
+    reach = _OFF_MIDDLE * line.height
+    apart = [row[0].middle - line.middle for row in rows[-above - 1 :]]
     wanted = sum(one > reach for one in apart) - sum(one < -reach for one in apart)
     more = 0
     while more < wanted and above + more + 1 < len(rows):
@@ -268,20 +267,18 @@ def _more_above(rows: list[list[Item]], above: int, item: Item) -> int:
     return more
 
 
-def _is_up_right(item: Item, last: Item) -> bool:
-    """Return whether an item is to the right of the last one and higher."""
-    if not isinstance(last, TextLine) or not isinstance(item, TextLine):
-        return False
-    return item.box[0] >= last.box[2] and middle(item) < middle(last) - _HIGHER * _tall(last)
+def _is_up_right(line: TextLine, last: TextLine) -> bool:
+    """Return whether a line is to the right of the last one and higher."""
+    return line.box[0] >= last.box[2] and line.middle < last.middle - _HIGHER * _tall(last)
 
 
-def _is_next(above: list[Item], row: list[Item]) -> bool:
+def _is_next(above: list[TextLine], row: list[TextLine]) -> bool:
     """Return whether a single-cell row continues the one above."""
     first, second = above[0], row[0]
-    if len(above) > 1 or len(row) > 1 or not isinstance(first, TextLine) or not isinstance(second, TextLine):
+    if len(above) > 1 or len(row) > 1:
         return False
     close = second.box[1] - first.box[3] < _CLOSE * _tall(second)
-    return close and middle(second) > middle(first) and _is_aligned(first, second)
+    return close and second.middle > first.middle and _is_aligned(first, second)
 
 
 def _is_aligned(first: TextLine, second: TextLine) -> bool:
@@ -290,46 +287,40 @@ def _is_aligned(first: TextLine, second: TextLine) -> bool:
     return min(abs(left), abs(left + right) / 2) < STRAY
 
 
-def _goes_on(row: list[Item], item: Item, rules: LevelRules) -> bool:
-    """Return whether an item belongs to a row: as another cell to the right, or as the next line of the last one."""
+def _goes_on(row: list[TextLine], line: TextLine, rules: LevelRules) -> bool:
+    """Return whether a line belongs to a row: as another cell to the right, or as the next line of the last one."""
     first, last = row[0], row[-1]
-    if not isinstance(first, TextLine) or not isinstance(last, TextLine) or not isinstance(item, TextLine):
+    if line.box[0] < last.box[2]:
+        return _is_next_line(first, last, line, rules)
+    rise = first.middle - line.middle  # positive if the first cell is centred beside a taller one
+    is_beside = _on_level(last, line) or _on_level(first, line) or 0 < rise < _RISE * _tall(first)
+    return is_beside or _is_within(row, line)
+
+
+def _is_within(row: list[TextLine], line: TextLine) -> bool:
+    """Return whether a line is right of all cells of a row with several, and within their height."""
+    if row[-1].box[0] < row[0].box[2] or line.box[0] < max(one.box[2] for one in row):
         return False
-    if item.box[0] >= last.box[2]:
-        return _is_next_cell(first, last, item) or _is_within(row, item)
-    return _is_next_line(first, last, item, rules)
+    return min(one.box[1] for one in row) < line.middle < max(one.box[3] for one in row)
 
 
-def _is_next_cell(first: TextLine, last: TextLine, item: TextLine) -> bool:
-    """Return whether a line to the right of the last cell is on its row's level."""
-    rise = middle(first) - middle(item)  # positive if the first cell is centred beside a taller one
-    return _on_level(last, item) or _on_level(first, item) or 0 < rise < _RISE * _tall(first)
-
-
-def _is_within(row: list[Item], item: Item) -> bool:
-    """Return whether an item is right of all cells of a row with several, and within their height."""
-    if row[-1].box[0] < row[0].box[2] or item.box[0] < max(one.box[2] for one in row):
-        return False
-    return min(one.box[1] for one in row) < middle(item) < max(one.box[3] for one in row)
-
-
-def _is_taller(rows: list[list[Item]], item: Item) -> bool:
-    """Return whether an item begins a taller cell than those left of it: above these, but below the previous row."""
+def _is_taller(rows: list[list[TextLine]], line: TextLine) -> bool:
+    """Return whether a line begins a taller cell than those left of it: above these, but below the previous row."""
     row = rows[-1]
-    if len(rows) < 2 or item.box[0] < max(one.box[2] for one in row):
+    if len(rows) < 2 or line.box[0] < max(one.box[2] for one in row):
         return False
-    return max(one.box[3] for one in rows[-2]) < item.box[1] < min(one.box[1] for one in row)
+    return max(one.box[3] for one in rows[-2]) < line.box[1] < min(one.box[1] for one in row)
 
 
-def _is_next_line(first: TextLine, last: TextLine, item: TextLine, rules: LevelRules) -> bool:
+def _is_next_line(first: TextLine, last: TextLine, line: TextLine, rules: LevelRules) -> bool:
     """Return whether a line continues the last cell below it, right of the first, with no rule between.
 
     A bold line below a plain one belongs to the header of the next table.
     """
-    if item.font.bold and not last.font.bold:
+    if line.font.bold and not last.font.bold:
         return False
-    left, _, right, _ = item.box
-    upper, lower = middle(last), middle(item)
+    left, _, right, _ = line.box
+    upper, lower = last.middle, line.middle
     if left < first.box[2] or right <= last.box[0] or not 0 < lower - upper < _RISE * _tall(last):
         return False
     return not rules.between(upper, lower, left, right)
@@ -345,18 +336,12 @@ def _tall(line: TextLine) -> float:
     return max(line.height, line.size)
 
 
-def middle(item: Item) -> float:
-    """Return the vertical middle of an item."""
-    _, top, _, bottom = item.box
-    return (top + bottom) / 2
-
-
-def gap(above: list[Item], row: list[Item]) -> float:
+def gap(above: list[TextLine], row: list[TextLine]) -> float:
     """Return the distance between two rows in points."""
     return min(item.box[1] for item in row) - max(item.box[3] for item in above)
 
 
-def is_parted(above: list[Item], row: list[Item], rules: LevelRules) -> bool:
+def is_parted(above: list[TextLine], row: list[TextLine], rules: LevelRules) -> bool:
     """Return whether a rule at least as wide as the lower row separates two rows."""
     upper, lower = max(item.box[3] for item in above), min(item.box[1] for item in row)
     # Boxes of text overlap a little, so a rule may be within both, up to a point from where they meet.
@@ -366,7 +351,7 @@ def is_parted(above: list[Item], row: list[Item], rules: LevelRules) -> bool:
 def levels_of(lines: Iterable[TextLine]) -> list[list[TextLine]]:
     """Return lines grouped by level, from the top."""
     levels: list[list[TextLine]] = []
-    for line in sorted(lines, key=middle):
+    for line in sorted(lines, key=attrgetter("middle")):
         if levels and are_level(levels[-1][0], line):
             levels[-1].append(line)
         else:
