@@ -46,11 +46,9 @@ _MIN_PAIRS = 4  # for two columns: forms, lists and tables of contents have thes
 _MIN_SHARE = 0.6
 """Minimum share of rows with two cells or more. Below it, most rows are lines of text."""
 
-_FAR = 1.9
-"""Font sizes between two rows; twice that if there is a rule between them. More joins two tables, less splits one."""
+_FAR = 3.8  # font sizes between two rows: more joins two tables, less splits one
 _WIDER = 1.6
-"""How much wider a gap may be than the gaps between the rows above: a wider one begins another table."""
-_FAR_WIDER = 3.0  # the same for a gap with a rule in it, above a sum or the next table, if no other gap has one
+"""How much wider a gap may be than the gaps between the rows above: a wider one without a rule begins another table."""
 _LEAST_GAP = 0.5  # of a line's height: below this, tight rows do not make the next gap count as wide
 _SAME_SIZE = 0.05  # of the font size: a larger difference is another font
 _CELL_SIZE = 0.25  # of the font size: rows that differ more, such as a title and its text, are not of one table
@@ -151,13 +149,13 @@ def _end(rows: list[list[TextLine]], start: int, rules: LevelRules) -> int:
     last, widest = start + 1, 0.0
     for place in range(start + 1, len(rows)):
         above, row = rows[place - 1], rows[place]
-        if not _is_below(above, row, rules) or _is_heading(row, rows[last - 1][0]):
+        if not _is_below(above, row) or _is_heading(row, rows[last - 1][0]):
             break
-        if place > start + 1:  # the gap below a header may be wider, too
-            apart, parted = gap(above, row), is_parted(above, row, rules)
-            if apart > (_FAR_WIDER if parted else _WIDER) * widest > 0:
+        if place > start + 1 and not is_parted(above, row, rules):  # the gap below a header may be wider, too
+            apart = gap(above, row)
+            if apart > _WIDER * widest > 0:
                 break
-            widest = widest if parted else max(apart, widest, _LEAST_GAP * row[0].height)
+            widest = max(apart, widest, _LEAST_GAP * row[0].height)
         if len(row) > 1:
             last = place + 1
         elif place + 1 - last > _MOST_SINGLE:
@@ -172,15 +170,12 @@ def _is_heading(row: list[TextLine], cell: TextLine) -> bool:
     return len(row) == 1 and one.box[0] < max(cell.box[0] + STRAY, cell.box[2]) and not alike
 
 
-def _is_below(above: list[TextLine], row: list[TextLine], rules: LevelRules) -> bool:
+def _is_below(above: list[TextLine], row: list[TextLine]) -> bool:
     """Return whether a row is closely below another and about the same font size."""
     one, other = above[0], row[0]
     if abs(one.size - other.size) > _CELL_SIZE * one.size or _top(row) <= _top(above):
         return False
-    apart = gap(above, row)
-    if apart < _FAR * other.size:
-        return True
-    return apart < 2 * _FAR * other.size and is_parted(above, row, rules)
+    return gap(above, row) < _FAR * other.size
 
 
 def _top(row: list[TextLine]) -> float:
@@ -197,7 +192,7 @@ def _table(rows: list[list[TextLine]], rules: LevelRules) -> PageTable | None:
     enough = _are_enough(Counter(map(len, cut)), len(spans), _least_rows(len(spans), ruled or headed))
     if not enough or are_doubtful(cut, spans, ruled or headed, _are_banded(cut, spans, rules)):
         return None
-    placed = _cells(cut, spans, rules)
+    placed = _cells(cut, spans)
     if placed is None:
         return None
     return _made([texts for _, texts in placed], lines_of(cut), spans, _headed(placed, spans, rules))
@@ -254,25 +249,23 @@ def _are_enough(counts: Counter[int], width: int, least: int) -> bool:
     return full >= least and rows - counts[1] >= _MIN_SHARE * rows
 
 
-def _cells(cut: list[Row], spans: list[Span], rules: LevelRules) -> list[_PlacedRow] | None:
+def _cells(cut: list[Row], spans: list[Span]) -> list[_PlacedRow] | None:
     """Return the texts of cells by row and column; None if a cell is in no column."""
     rows: list[tuple[float, defaultdict[int, list[str]]]] = []
     for at, row in enumerate(cut):
         places = [place_of(cell, spans) for cell in row]
         if -1 in places:
             return None
-        if not at or not _is_more(cut[at - 1], row, places[0], rules):
+        if not at or not _is_more(row, places[0]):
             rows.append((row[0][0].middle, defaultdict(list)))
         for cell, place in zip(row, places, strict=True):
             rows[-1][1][place] += texts_to_join(cell)
     return [(height, _texts(row, len(spans))) for height, row in rows]
 
 
-def _is_more(above: Row, row: Row, column: int, rules: LevelRules) -> bool:
+def _is_more(row: Row, column: int) -> bool:
     """Return whether a row is the next line of a cell above: one cell, right of the first column or in lower case."""
-    if len(row) > 1 or is_parted([*chain.from_iterable(above)], [*row[0]], rules):
-        return False
-    return column > 0 or row[0][0].text[:1].islower()
+    return len(row) == 1 and (column > 0 or row[0][0].text[:1].islower())
 
 
 def _texts(row: dict[int, list[str]], width: int) -> list[str]:

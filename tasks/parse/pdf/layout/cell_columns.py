@@ -54,7 +54,7 @@ def columns_of(rows: list[Row]) -> list[Span]:
     spans = _whole(merged_spans(span_of(cell) for row in several for cell in row), several)
     if len(spans) > 1 and sum(_are_parted(row, spans) for row in several) >= _MOST_PARTED * len(several):
         return spans
-    return _usual_columns(several) if several else []
+    return _usual_columns(several)
 
 
 def columns_of_figures(levels: list[list[TextLine]]) -> tuple[list[Span], bool]:

@@ -24,7 +24,6 @@ _END_GAP = 0.7
 the space next to a word in another font is half a font size wide."""
 _SHARED = 0.25  # font sizes of overlap between a gap and a strip: a centred header may reach into its column's gap
 _MOST_NEAR = 100  # gaps to examine near a line, which bounds the work for each line
-_OUTLIER = 1.4  # times as wide as the other gaps of its line: the spaces in justified text are all alike
 _HEADER_ROWS = 3.5  # line heights between the lines of a header, and to the first row below them
 _LEAST_STRIPS = 2  # in which a header has gaps: a line of text may have a gap in one
 
@@ -186,9 +185,9 @@ def _gap_in(strip: _Strip, line: TextLine, gaps: list[Gap], least: float) -> Ite
 
 
 def _outliers(gaps: list[Gap], between: set[Gap], exact: set[Gap]) -> list[Gap]:
-    """Return the gaps in strips that are clearly wider than the spaces of their line."""
+    """Return the gaps in strips that are wider than all spaces of their line."""
     plain = max((_width(gap) for gap in gaps if gap not in between | exact), default=0.0)
-    return [gap for gap in between if _width(gap) > _OUTLIER * plain]
+    return [gap for gap in between if _width(gap) > plain]
 
 
 def _exact(line: TextLine, gaps: list[Gap], wide: list[Gap], strips: list[_Strip]) -> Iterator[Gap]:

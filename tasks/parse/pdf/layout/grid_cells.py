@@ -27,7 +27,6 @@ from docmill.tasks.parse.pdf.text.pdfium_calls import around_all
 
 _YEAR = range(1800, 2200)
 """Figures that are years: the only figures that a header may consist of."""
-_RANGE = ("-", "\u2013")  # after the first figure of a range whose last figure is on the next line
 _YEAR_DIGITS = 4  # without a comma or point: "1,900" is an amount
 
 
@@ -200,8 +199,6 @@ def _count_on(figures: list[str]) -> bool:
 
 def _is_figure(text: str) -> bool:
     if text[:1].isalpha() or text[-1:].isalpha():  # as most cells
-        return False
-    if text[1:].endswith(_RANGE):
         return False
     plain = text.strip(" $€£%()+-–").replace(",", "").replace(".", "").replace(" ", "")
     return plain.isdecimal() and not (len(text) == _YEAR_DIGITS and int(plain) in _YEAR)

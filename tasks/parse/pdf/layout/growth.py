@@ -17,7 +17,6 @@ from docmill.tasks.parse.pdf.text.pdfium_calls import around_all, spans_over
 from docmill.tasks.parse.pdf.text.ruling_lines import LevelRules
 from docmill.tasks.parse.pdf.text.text_layer import TextLayer
 
-_TWO = 2  # columns
 _BRACKETS = {("(", ")"), ("[", "]")}
 _MOST_HEADER_LINES = 3  # of a header, which bounds the work
 _MOST_ROWS = 6  # by which a table grows at each end
@@ -165,7 +164,7 @@ class _Growth:
 
     def _begins_names(self, level: list[TextLine], edge: float) -> bool:
         """Return whether each line of a level is above the name of one column, as close as lines of one text."""
-        if not level or self._is_ruled_off(level[0], edge) or not self._is_alike(level):
+        if not level or not self._is_alike(level):
             return False
         over = [self._over(line) for line in level]
         close = edge - max(line.box[3] for line in level) < LAYOUT.leading * level[0].height
@@ -209,10 +208,6 @@ class _Growth:
         self.table.spans[:] = [(row, column + 1, *size) for row, column, *size in self.table.spans]  # type: ignore[misc]
         self.around = [line for line in self.around if line not in held]
 
-    def _may_head(self) -> bool:
-        """Return whether a row above may be a header; a table of two columns, as text forms too, must have none yet."""
-        return len(self.sides) > _TWO + 1 or not header_rows(self.table.cells)
-
     def _is_of_figures(self, row: _OuterRow) -> bool:
         """Return whether a row has a figure in a column of figures."""
         return any(
@@ -235,7 +230,7 @@ class _Growth:
         apart = edge - row.extent[1] if upwards else row.extent[0] - edge
         if not self._is_near(row, apart):
             return None
-        return row if (self._may_head() if upwards else self._is_of_figures(row)) else None
+        return row if upwards or self._is_of_figures(row) else None
 
     def _is_near(self, row: _OuterRow, apart: float) -> bool:
         """Return whether a row is near and fills enough columns; it must fill most of them if it is further away."""
@@ -269,11 +264,6 @@ class _Growth:
             first, last = self._centred(line, last + 1, right)
             row.cells[first], row.over[first] = [line.text], last
         return row
-
-    def _is_ruled_off(self, line: TextLine, edge: float) -> bool:
-        """Return whether a rule as wide as the table separates it from a line above."""
-        columns = self.table.columns
-        return self.rules.between(line.middle, edge + 1, columns[0][0], columns[-1][1])
 
     def _centred(self, line: TextLine, start: int, end: float) -> tuple[int, int]:
         """Return the first and last column of the widest range that a line is centred on; (0, 0) if there is none.

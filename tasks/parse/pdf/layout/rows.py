@@ -129,10 +129,9 @@ def span_of(lines: list[TextLine]) -> Span:
     return min(line.box[0] for line in lines), max(line.box[2] for line in lines)
 
 
-_RULE_STRAY = 4.0  # points by which the ends of a table's rules may differ and text may extend beyond them
+STRAY = 4.0  # points: edges within one column differ by less, from rounding and letter shapes; columns by far more
 _LEAST_RULES = 3  # of one width: two are around a paragraph or a header
 _LOWEST, _HIGHEST = 6.0, 150.0  # points from one rule to the next: less is a double rule, more is not a row
-_HALF = 0.5  # of a cell's width, which a line that continues below must fill
 _MOST_RULES = 200  # of a page to compare; more are a form or a drawing
 
 
@@ -142,7 +141,7 @@ def bands_of(rules: LevelRules) -> list[Box]:
     for rule in rules.wide()[:_MOST_RULES]:
         for group in groups:
             y, left, right = group[-1]
-            alike = abs(left - rule[1]) < _RULE_STRAY and abs(right - rule[2]) < _RULE_STRAY
+            alike = abs(left - rule[1]) < STRAY and abs(right - rule[2]) < STRAY
             if alike and rule[0] - y < _HIGHEST:
                 group.append(rule)
                 break
@@ -161,48 +160,32 @@ def _band(line: TextLine, bands: list[Box]) -> Box | None:
     """Return the band that contains a line, or None."""
     for band in bands:
         start, upper, end, lower = band
-        if upper < line.middle < lower and start - _RULE_STRAY < line.left and line.right < end + _RULE_STRAY:
+        if upper < line.middle < lower and start - STRAY < line.left and line.right < end + STRAY:
             return band
     return None
 
 
-def _cells(some: list[TextLine]) -> Row:
-    """Return the cells that lines in a band form; none unless they are side by side.
-
-    Cells that overlap horizontally belong to several rows.
-    """
-    cells = in_cells(some)
-    spans = [*map(span_of, cells)]
-    if len(cells) < 2 or any(left[1] > right[0] for left, right in pairwise(spans)):
-        return []
-    return cells
-
-
-def _is_row(cells: Row, end: float) -> bool:
-    """Return whether cells certainly form one row: one cell has a single line, and the lines of the others wrap.
+def _is_row(lines: list[TextLine], end: float) -> bool:
+    """Return whether lines in a band form one row of cells side by side, whose lines wrap.
 
     The first word of a wrapped line would not have fitted on the line above. `end` is where the last cell ends.
     """
-    if not cells or min(map(len, cells)) > 1:
+    cells = in_cells(lines)
+    spans = [*map(span_of, cells)]
+    if len(cells) < 2 or any(left[1] > right[0] for left, right in pairwise(spans)):
         return False
-    sides = pairwise([*(span_of(cell)[0] for cell in cells), end])
+    sides = pairwise([*(left for left, _ in spans), end])
     return all(
-        _has_no_room(one, other, right - left)
+        not had_room(one, other, right - left)
         for cell, (left, right) in zip(cells, sides, strict=True)
         for one, other in pairwise(cell)
     )
 
 
-def _has_no_room(one: TextLine, other: TextLine, room: float) -> bool:
-    return one.right - one.left > _HALF * room and not had_room(one, other, room)
-
-
-STRAY = 4.0  # points: edges within one column differ by less, from rounding and letter shapes; columns by far more
 _SHARED = 0.3  # of the height, by which pieces on one level overlap
 _RISE = 1.6  # line heights by which a cell may begin above the middle of its row
 _CLOSE = 0.6  # of its height: the next line of a cell is closer; the next row of a loosely set table is not
 _HIGHER = 0.35  # of its height, by which text centred on two lines is above the lower one
-_OFF_MIDDLE = 0.25  # of its height: a line whose middle differs more is on another level
 _MOST_LINES = 12  # of a cell: with more, the joined row is probably two columns of text
 
 
@@ -215,7 +198,7 @@ def rows_of(lines: list[TextLine], rules: LevelRules) -> list[list[TextLine]]:
     rest: list[TextLine] = []
     for band, group in groupby(lines, key=lambda line: _band(line, bands)):
         some = [*group]
-        if band is None or not _is_row(_cells(some), band[2]):
+        if band is None or not _is_row(some, band[2]):
             rest += some
         else:
             rows += [*_on_levels(rest, rules), some]
@@ -249,22 +232,9 @@ def _lines_beside(rows: list[list[TextLine]], line: TextLine, rules: LevelRules)
         if line.box[0] < first.box[2]:
             return 0
         if line.middle > first.box[1]:
-            return above + _more_above(rows, above, line)
+            return above
     # It may begin higher, if it has more lines.
     return above if _goes_on(rows[-above - 1], line, rules) else 0
-
-
-def _more_above(rows: list[list[TextLine]], above: int, line: TextLine) -> int:
-    """Return how many more lines the cell has above: a line in the middle of its row has as many above as below."""
-    reach = _OFF_MIDDLE * line.height
-    apart = [row[0].middle - line.middle for row in rows[-above - 1 :]]
-    wanted = sum(one > reach for one in apart) - sum(one < -reach for one in apart)
-    more = 0
-    while more < wanted and above + more + 1 < len(rows):
-        if not _is_next(rows[-above - more - 2], rows[-above - more - 1]):
-            break
-        more += 1
-    return more
 
 
 def _is_up_right(line: TextLine, last: TextLine) -> bool:
@@ -277,14 +247,7 @@ def _is_next(above: list[TextLine], row: list[TextLine]) -> bool:
     first, second = above[0], row[0]
     if len(above) > 1 or len(row) > 1:
         return False
-    close = second.box[1] - first.box[3] < _CLOSE * _tall(second)
-    return close and second.middle > first.middle and _is_aligned(first, second)
-
-
-def _is_aligned(first: TextLine, second: TextLine) -> bool:
-    """Return whether two lines share their left edge or their middle."""
-    left, right = second.box[0] - first.box[0], second.box[2] - first.box[2]
-    return min(abs(left), abs(left + right) / 2) < STRAY
+    return second.box[1] - first.box[3] < _CLOSE * _tall(second) and second.middle > first.middle
 
 
 def _goes_on(row: list[TextLine], line: TextLine, rules: LevelRules) -> bool:
