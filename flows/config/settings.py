@@ -178,7 +178,7 @@ class ChunkSettings(ConfigSection):
         default=48,
         ge=0,
         description="Maximum tokens of a chunk's context; they count towards the model's token limit. A table's header"
-        " that is longer may have 128 more.",
+        " that is longer may have up to 128 more.",
     )
     toc: bool = Field(default=False, description="Make chunks of lists of contents, too; their role is toc.")
     furniture: bool = Field(
