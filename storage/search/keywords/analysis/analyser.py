@@ -17,6 +17,7 @@ dropped.
   first syllable (ビタミンCの量 → ビタ, タミ, ミン, ビタミン, c, の量, 量). Other scripts without spaces or
   without a stemmer, such as Thai, Hebrew and Bengali, yield runs of three letters (הבית → הבי, בית), so that a word is
   found whatever is written before and after it.
+- Vietnamese words yield the word with its marks, too (của → cua, của).
 - Digits of all scripts are read as 0 to 9.
 - C++, C# and the like stay whole; only the first 64 characters of a longer run count.
 
@@ -36,7 +37,7 @@ from docmill.storage.search.keywords.analysis.languages import detect, given_in,
 from docmill.storage.search.keywords.analysis.separation import PAIR_SIGNS, SOFT_HYPHEN, separate
 from docmill.storage.search.keywords.analysis.stopwords import stop_words
 
-ANALYSER_VERSION = 5  # raised when the terms of a text change: postings of another version are rebuilt
+ANALYSER_VERSION = 6  # raised when the terms of a text change: postings of another version are rebuilt
 LONGEST_TERM = 64
 """Characters of a term; longer runs are hashes and encoded data, which nobody searches for as a whole."""
 
@@ -79,6 +80,9 @@ _OPERATORS = frozenset({"and", "or", "not"})  # in capitals, these are operators
 _THOUSANDS = re.compile(r"\d{1,3}(?:,\d{3})+(?:\.\d+)?")
 _PARTS = re.compile("U+(?=Ul)|U?[lod]+|U+d*")
 _NUMBERED = re.compile(r"(\D{2,})(\d+)")
+_VIETNAMESE = re.compile("[ƠơƯư\u1ea0-\u1ef9]")
+"""Letters of Vietnamese alone. Its syllables are short and differ by their marks: `má`, `mạ`, `mã`. In Turkish and
+Polish, words with their marks lose 3 points of hit@1."""
 _PREFIX = 1
 """The most letters before a hyphen for a word that is also written as one: e-mail, x-ray. With more (pre-trained), up
 to 3 % more terms gain nothing on eleven of twelve judged sets and lose on one."""
@@ -279,6 +283,8 @@ class Analyser(dict[str, tuple[str, ...]]):
             return
         read = None if folded.isascii() else self._by_letter.get(ord(folded[0]) >> _BLOCK)
         yield from read(folded) if read else (self._stem(folded),)
+        if not word.isascii() and _VIETNAMESE.search(word):
+            yield unicodedata.normalize("NFC", word.casefold())
 
 
 class AnalyserOfSeveral(dict[str, tuple[str, ...]]):
