@@ -14,8 +14,7 @@ from typing import Any
 from docmill.tasks.parse.canvas import Box
 from docmill.tasks.parse.passes.run_in_headings import LedParagraph, headed
 from docmill.tasks.parse.pdf.headings import MAX_HEADING
-from docmill.tasks.parse.pdf.layout.cell_columns import append_table
-from docmill.tasks.parse.pdf.layout.rows import Item, PageTable
+from docmill.tasks.parse.pdf.layout.rows import Item, PageTable, append_table
 from docmill.tasks.parse.pdf.list_marks import BULLET, CAPTION, NUMBER, marker_of
 from docmill.tasks.parse.pdf.text.characters import HYPHEN, LEVEL, RAISED
 from docmill.tasks.parse.pdf.text.line import TextLine

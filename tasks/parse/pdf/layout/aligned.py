@@ -16,7 +16,7 @@ from docmill.tasks.parse.pdf.layout.cell_columns import (
     columns_of_figures,
     has_figures,
     lines_of,
-    place_of,
+    placed_in,
 )
 from docmill.tasks.parse.pdf.layout.grid_cells import header_rows
 from docmill.tasks.parse.pdf.layout.growth import grow, parts_by_columns, with_headers
@@ -25,7 +25,7 @@ from docmill.tasks.parse.pdf.layout.rows import (
     STRAY,
     Item,
     PageTable,
-    Row,
+    PlacedRow,
     Span,
     gap,
     in_cells,
@@ -57,7 +57,7 @@ _TRIES = 3  # starts, and ends, to try for each run of rows: it may include a ca
 _MOST_HEADER_ROWS = 4  # above a rule; more are rows of data above a sum
 _MOST_SINGLE = 2  # consecutive rows of one cell; three are a paragraph below the table
 
-_PlacedRow = tuple[float, list[str]]  # the vertical middle of a row, and its texts by column
+_Texts = tuple[float, list[str]]  # the vertical middle of a row, and its texts by column
 
 
 def with_tables(items: list[Item], rules: LevelRules, code: bool) -> list[Item]:
@@ -100,7 +100,7 @@ def _made(cells: list[list[str]], lines: list[TextLine], spans: list[Span], head
     return PageTable(cells, known, box, lines[0].page, columns=spans, extents=extents, size=lines[0].size)
 
 
-def _headed(rows: list[_PlacedRow], spans: list[Span], rules: LevelRules) -> int:
+def _headed(rows: list[_Texts], spans: list[Span], rules: LevelRules) -> int:
     """Return how many rows form a header: several above a rule as wide as the table; 0 if there is no such rule."""
     above = [*takewhile(lambda pair: not _is_above_rule(*pair, spans, rules), pairwise(rows[: _MOST_HEADER_ROWS + 1]))]
     deep = len(above) + 1
@@ -114,7 +114,7 @@ def _are_names(cells: list[list[str]], deep: int) -> bool:
     return sum(bool(row[0]) for row in cells[:deep]) < 2 and header_rows([names, *cells[deep:]]) > 0
 
 
-def _is_above_rule(one: _PlacedRow, other: _PlacedRow, spans: list[Span], rules: LevelRules) -> bool:
+def _is_above_rule(one: _Texts, other: _Texts, spans: list[Span], rules: LevelRules) -> bool:
     return rules.parts(one[0], other[0], spans[0][0], spans[-1][1])
 
 
@@ -186,53 +186,56 @@ def _table(rows: list[list[TextLine]], rules: LevelRules) -> PageTable | None:
     """Return the table in these rows, None if it is doubtful."""
     cut = [in_cells(row) for row in rows]
     spans = columns_of(cut)
-    if len(spans) < 2:
+    placed, width = [placed_in(row, spans) for row in cut], len(spans)
+    if width < 2 or any(-1 in row for row in placed):
         return None
-    ruled, headed = _is_ruled(cut, spans, rules), _is_set_apart(cut, len(spans))
-    enough = _are_enough(Counter(map(len, cut)), len(spans), _least_rows(len(spans), ruled or headed))
-    if not enough or are_doubtful(cut, spans, ruled or headed, _are_banded(cut, spans, rules)):
+    headed = _is_ruled(placed, spans, rules) or _is_set_apart(placed, width)
+    enough = _are_enough(Counter(map(len, placed)), width, _least_rows(width, headed))
+    if not enough or are_doubtful(placed, width, headed, _are_banded(placed, spans, rules)):
         return None
-    placed = _cells(cut, spans)
-    if placed is None:
-        return None
-    return _made([texts for _, texts in placed], lines_of(cut), spans, _headed(placed, spans, rules))
+    found = _cells(placed, width)
+    lines = [*chain.from_iterable(map(lines_of, placed))]
+    return _made([texts for _, texts in found], lines, spans, _headed(found, spans, rules))
 
 
-def _is_ruled(cut: list[Row], spans: list[Span], rules: LevelRules) -> bool:
+def _level_of(row: PlacedRow) -> float:
+    """Return the vertical middle of a row's first line."""
+    return lines_of(row)[0].middle
+
+
+def _is_ruled(placed: list[PlacedRow], spans: list[Span], rules: LevelRules) -> bool:
     """Return whether a rule or the edge of a fill, as wide as the first row, separates it as a header from the second.
 
     If the first row omits some columns, the rule must be as wide as the table, and none such may follow the second row.
     """
-    first, second, *more = cut
+    first, second, *more = placed
     if len(first) < 2:
         return False
-    lines = lines_of([first])
+    lines = lines_of(first)
     left, top, right, _ = around_all([line.box for line in lines])
     if len(first) < len(spans):
         left, right = spans[0][0], spans[-1][1]
-        if more and rules.parts(second[0][0].middle, more[0][0][0].middle, left, right):
+        if more and rules.parts(_level_of(second), _level_of(more[0]), left, right):
             return False
-    where = (top + lines[0].middle) / 2, second[0][0].middle, left, right
-    return rules.parts(*where)
+    return rules.parts((top + lines[0].middle) / 2, _level_of(second), left, right)
 
 
-def _are_banded(cut: list[Row], spans: list[Span], rules: LevelRules) -> bool:
+def _are_banded(placed: list[PlacedRow], spans: list[Span], rules: LevelRules) -> bool:
     """Return whether rules or edges of fills, as wide as the table, separate most rows with several cells."""
-    rows = [row for row in cut if len(row) > 1]
-    heights = [row[0][0].middle for row in rows]
+    heights = [_level_of(row) for row in placed if len(row) > 1]
     parted = sum(rules.parts(upper, lower, spans[0][0], spans[-1][1]) for upper, lower in pairwise(heights))
-    return parted >= _LEAST_BANDS and parted >= _MIN_SHARE * (len(rows) - 1)
+    return parted >= _LEAST_BANDS and parted >= _MIN_SHARE * (len(heights) - 1)
 
 
-def _is_set_apart(cut: list[Row], width: int) -> bool:
+def _is_set_apart(placed: list[PlacedRow], width: int) -> bool:
     """Return whether the first row is bold or italic and the second not; one of three or more columns may be empty."""
-    if len(cut[0]) < max(width - 1, 2):
+    if len(placed[0]) < max(width - 1, 2):
         return False
-    return any(_are_all(cut[0], style) and not _are_all(cut[1], style) for style in ("bold", "italic"))
+    return any(_are_all(placed[0], style) and not _are_all(placed[1], style) for style in ("bold", "italic"))
 
 
-def _are_all(row: Row, style: str) -> bool:
-    return all(getattr(line.font, style) for cell in row for line in cell)
+def _are_all(row: PlacedRow, style: str) -> bool:
+    return all(getattr(line.font, style) for line in lines_of(row))
 
 
 def _least_rows(width: int, few: bool) -> int:
@@ -249,23 +252,21 @@ def _are_enough(counts: Counter[int], width: int, least: int) -> bool:
     return full >= least and rows - counts[1] >= _MIN_SHARE * rows
 
 
-def _cells(cut: list[Row], spans: list[Span]) -> list[_PlacedRow] | None:
-    """Return the texts of cells by row and column; None if a cell is in no column."""
+def _cells(placed: list[PlacedRow], width: int) -> list[_Texts]:
+    """Return the texts of cells by row and column; the next line of a cell above is in the row above."""
     rows: list[tuple[float, defaultdict[int, list[str]]]] = []
-    for at, row in enumerate(cut):
-        places = [place_of(cell, spans) for cell in row]
-        if -1 in places:
-            return None
-        if not at or not _is_more(row, places[0]):
-            rows.append((row[0][0].middle, defaultdict(list)))
-        for cell, place in zip(row, places, strict=True):
+    for row in placed:
+        if not rows or not _is_more(row):
+            rows.append((_level_of(row), defaultdict(list)))
+        for place, cell in row.items():
             rows[-1][1][place] += texts_to_join(cell)
-    return [(height, _texts(row, len(spans))) for height, row in rows]
+    return [(height, _texts(row, width)) for height, row in rows]
 
 
-def _is_more(row: Row, column: int) -> bool:
+def _is_more(row: PlacedRow) -> bool:
     """Return whether a row is the next line of a cell above: one cell, right of the first column or in lower case."""
-    return len(row) == 1 and (column > 0 or row[0][0].text[:1].islower())
+    (place, cell), *more = row.items()
+    return not more and (place > 0 or cell[0].text[:1].islower())
 
 
 def _texts(row: dict[int, list[str]], width: int) -> list[str]:

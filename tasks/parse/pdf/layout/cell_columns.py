@@ -1,26 +1,243 @@
-"""PDF cell columns: find the columns of rows of cells, decide whether they form a table, and continue tables.
+"""PDF cell columns: cut lines at the gaps between columns, find columns, and decide whether their rows are a table."""
 
-Rows at the top of a page may continue the table at the end of the previous page.
-"""
-
+from bisect import bisect_left, insort
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from itertools import chain, pairwise, takewhile
 from statistics import median
 from unicodedata import category
 
 from docmill.tasks.parse.pdf.layout.rows import (
     LAYOUT,
-    STRAY,
     Cell,
-    PageTable,
+    PlacedRow,
     Row,
     Span,
     is_value,
     span_of,
 )
+from docmill.tasks.parse.pdf.text.gaps import Gap
 from docmill.tasks.parse.pdf.text.line import TextLine
-from docmill.tasks.parse.pdf.text.pdfium_calls import around, merged_spans, spans_over
+from docmill.tasks.parse.pdf.text.pdfium_calls import merged_spans, spans_over
+from docmill.tasks.parse.pdf.text.text_layer import TextLayer
+
+_NEAR_ROWS = 5.5  # line heights: gaps of rows further up or down belong to another table
+_LEVEL = -0.3
+"""Overlap of lines side by side, as a share of the lower one's height. It is negative because a cell in the middle of
+its row is off by half."""
+_MOST_LINES = 6  # of one cell: how many lines back to look for a neighbour, which bounds the work for each line
+_SAME_EDGE = 1.2  # points by which the edges of one column may differ
+_EXACT = 0.3  # points between edges of a column at a narrow gap: other words begin this close only by chance
+_GAP = 0.4  # font sizes: a gap between cells must be wider than the spaces in a line
+_FIGURES_GAP = 0.8  # font sizes between two figures: spaces within a number or between numbers in text are narrower
+_END_GAP = 0.7
+"""Font sizes of a gap in a strip, for a line above or below all of the strip's rows: it may be a line of text, in which
+the space next to a word in another font is half a font size wide."""
+_SHARED = 0.25  # font sizes of overlap between a gap and a strip: a centred header may reach into its column's gap
+_MOST_NEAR = 100  # gaps to examine near a line, which bounds the work for each line
+_HEADER_ROWS = 3.5  # line heights between the lines of a header, and to the first row below them
+_LEAST_STRIPS = 2  # in which a header has gaps: a line of text may have a gap in one
+
+_LOOSE, _LOOSE_TIMES = 0.55, 1.8  # font sizes, and multiple of its line's usual gap: a wider gap is not a space
+
+_RowGap = tuple[float, float, float]  # a gap between two cells: the cells' vertical middle, its left and its right
+
+
+def parted(line: TextLine, places: Sequence[float], layer: TextLayer) -> list[TextLine]:
+    """Return the pieces of a line, cut between words at each of the places, from the left."""
+    if not places:
+        return [line]
+    pieces = layer.parted(line, places)
+    pieces[-1].ruled = line.ruled
+    return pieces
+
+
+@dataclass(slots=True)
+class _Strip:
+    """The strip that the gaps of several rows share; `gaps` run from the top."""
+
+    left: float
+    right: float
+    gaps: list[_RowGap]
+
+    def sides(self, height: float) -> int:
+        """Return 2 if it has rows both above and below a height, else 1."""
+        return len({gap[0] > height for gap in self.gaps})
+
+    def sides_alike(self, height: float, gap: Gap, off_end: float, off_start: float) -> int:
+        """Return on how many sides of a height, above and below, cells of rows end or begin this close to a gap."""
+        return max(
+            len({row > height for row, end, _ in self.gaps if abs(end - gap[0]) < off_end}),
+            len({row > height for row, _, start in self.gaps if abs(start - gap[1]) < off_start}),
+        )
+
+
+def cut_as_neighbours(lines: list[TextLine], layer: TextLayer) -> list[TextLine]:
+    """Return lines, with rows cut at the gaps that nearby rows leave free, too, and between figures."""
+    gaps, places = _gaps_of_rows(lines, layer)
+    found: list[list[TextLine]] = []
+    for index, line in enumerate(lines):
+        near = _crossing(line, gaps)
+        beside = index in places
+        figures = not any(map(str.isalpha, line.text))
+        may_be_row = " " in line.text and (near or beside or figures)
+        found.append(parted(line, _cuts(line, near, beside, figures, layer), layer) if may_be_row else [line])
+        _insert(gaps, found[-1])
+    _cut_headers(found, gaps, places, layer)
+    return [*chain.from_iterable(found)]
+
+
+def _cut_headers(found: list[list[TextLine]], gaps: list[_RowGap], places: set[int], layer: TextLayer) -> None:
+    """Cut uncut lines above rows, from the row next to them up to the first line of the header."""
+    for index in reversed(range(len(found) if gaps else 0)):
+        line = found[index][0]
+        if len(found[index]) == 1 and index not in places and " " in line.text and not line.font.mono:
+            found[index] = parted(line, [sum(gap) / 2 for gap in sorted(_of_header(line, gaps, layer))], layer)
+            _insert(gaps, found[index])
+
+
+def _insert(gaps: list[_RowGap], pieces: list[TextLine]) -> None:
+    """Insert the gaps between the pieces of a line; they show where to cut the next row."""
+    for one, other in pairwise(pieces):
+        insort(gaps, (one.middle, one.right, other.left))
+
+
+def _gaps_of_rows(lines: list[TextLine], layer: TextLayer) -> tuple[list[_RowGap], set[int]]:
+    """Return the gaps between lines side by side, from the top, and the indexes of these lines."""
+    gaps: list[_RowGap] = []
+    places = set[int]()
+    for index, other in enumerate(lines):
+        # The lines before it belong to the cell to its left, or to its own cell.
+        place = _neighbour(lines, index)
+        if place is not None:
+            gaps.append((other.middle, lines[place].right, other.left))
+            places |= {place, index}
+    layer.ask_for_words(map(lines.__getitem__, places))
+    for at in places:
+        gaps += [(lines[at].middle, *gap) for gap in _loose(lines[at], layer)]
+    return sorted(gaps), places
+
+
+def _loose(line: TextLine, layer: TextLayer) -> list[Gap]:
+    """Return the gaps that are far wider than usual in their line, so not spaces between words."""
+    gaps = layer.gaps(line) if " " in line.text else []
+    least = max(_LOOSE * line.size, _LOOSE_TIMES * median(map(_width, gaps)) if gaps else 0.0)
+    return [gap for gap in gaps if _width(gap) > least]
+
+
+def _neighbour(lines: list[TextLine], index: int) -> int | None:
+    """Return the index of the line left of this one on its level, among the lines before it; None if there is none."""
+    left, top, _, bottom = lines[index].box
+    for at in range(index - 1, max(index - _MOST_LINES, 0) - 1, -1):
+        start, upper, end, lower = lines[at].box
+        if -_SAME_EDGE < left - start < _SAME_EDGE:
+            continue
+        if left < end:
+            return None
+        if min(lower, bottom) - max(upper, top) > _LEVEL * min(lower - upper, bottom - top):
+            return at
+    return None
+
+
+def _crossing(line: TextLine, gaps: list[_RowGap]) -> list[_RowGap]:
+    """Return the gaps of nearby rows that are above or below the words of a line."""
+    if " " not in line.text:
+        return []
+    (left, _, right, _), middle = line.box, line.middle
+    reach = _NEAR_ROWS * max(line.height, line.size)
+    first, last = bisect_left(gaps, (middle - reach,)), bisect_left(gaps, (middle + reach,))
+    near = gaps[first : min(last, first + _MOST_NEAR)]
+    return [gap for gap in near if gap[1] < right and gap[2] > left and gap[0] != middle]
+
+
+def _cuts(line: TextLine, near: list[_RowGap], beside: bool, figures: bool, layer: TextLayer) -> list[float]:
+    """Return where to cut a line: at gaps that rows leave free, or between figures.
+
+    A line with no other `beside` it is a row only if its cells begin or end where the cells above and below do.
+    """
+    gaps = layer.gaps(line)
+    least = _GAP * line.size
+    wide, strips = [gap for gap in gaps if _width(gap) > least], _strips(near, least)
+    cut = {*_exact(line, gaps, wide, strips)}
+    if beside:
+        cut.update(_outliers(gaps, {*_between(wide, strips, line)}, cut))
+    if figures:
+        cut.update(gap for gap in gaps if _width(gap) > _FIGURES_GAP * line.size)
+    return [sum(gap) / 2 for gap in sorted(cut)]
+
+
+def _of_header(line: TextLine, rows: list[_RowGap], layer: TextLayer) -> set[Gap]:
+    """Return the gaps of a header line: it has a gap in each strip that it crosses, at least one of them loose."""
+    crossed = _crossed(line, rows)
+    gaps = layer.gaps(line) if len(crossed) >= _LEAST_STRIPS else []
+    if len(gaps) < _LEAST_STRIPS:
+        return set()
+    tightest = min(map(_width, gaps))
+    least = max(_LOOSE * line.size, min(_LOOSE_TIMES * tightest, _FIGURES_GAP * line.size))
+    found = [gap for strip in crossed for gap in _gap_in(strip, line, gaps, least)]
+    is_header = len(found) == len(crossed) and len({*found}) >= _LEAST_STRIPS
+    return {*found} if is_header and max(map(_width, found)) > least else set()
+
+
+def _crossed(line: TextLine, rows: list[_RowGap]) -> list[_Strip]:
+    """Return the strips within a line's width that the rows closely below leave free."""
+    first = bisect_left(rows, (line.middle + _SHARED * line.size,))
+    last = bisect_left(rows, (line.middle + _HEADER_ROWS * line.height,))
+    strips = _strips(rows[first : min(last, first + _MOST_NEAR)], _GAP * line.size)
+    return [strip for strip in strips if line.left < strip.left and strip.right < line.right]
+
+
+def _gap_in(strip: _Strip, line: TextLine, gaps: list[Gap], least: float) -> Iterator[Gap]:
+    """Yield the gap that overlaps a strip most, if it is wider than `least` or aligned with cells of its rows."""
+    shared, gap = max((min(gap[1], strip.right) - max(gap[0], strip.left), gap) for gap in gaps)
+    is_loose = shared > _SHARED * line.size and _width(gap) > least
+    if is_loose or strip.sides_alike(line.middle, gap, _EXACT, _EXACT):
+        yield gap
+
+
+def _outliers(gaps: list[Gap], between: set[Gap], exact: set[Gap]) -> list[Gap]:
+    """Return the gaps in strips that are wider than all spaces of their line."""
+    plain = max((_width(gap) for gap in gaps if gap not in between | exact), default=0.0)
+    return [gap for gap in between if _width(gap) > plain]
+
+
+def _exact(line: TextLine, gaps: list[Gap], wide: list[Gap], strips: list[_Strip]) -> Iterator[Gap]:
+    """Yield the gaps at which cells both above and below end, or both begin."""
+    around = [strip for strip in strips if strip.sides(line.middle) > 1]
+    for gap in gaps if around else ():
+        off = (_SAME_EDGE, _SAME_EDGE) if gap in wide else (0.0, _EXACT)
+        if any(strip.sides_alike(line.middle, gap, *off) > 1 for strip in around):
+            yield gap
+
+
+def _strips(gaps: list[_RowGap], least: float) -> list[_Strip]:
+    """Return the strips wider than `least` that rows leave free, as between columns."""
+    strips = list[_Strip]()
+    for gap in gaps:
+        for strip in strips:
+            left, right = max(strip.left, gap[1]), min(strip.right, gap[2])
+            if right - left > least:
+                strip.left, strip.right = left, right
+                strip.gaps.append(gap)
+                break
+        else:
+            strips.append(_Strip(*gap[1:], [gap]))
+    return strips
+
+
+def _between(wide: list[Gap], strips: list[_Strip], line: TextLine) -> Iterator[Gap]:
+    """Yield the widest of a line's gaps in each strip; above or below all rows of a strip, it must be wider."""
+    for strip in strips:
+        over = [gap for gap in wide if min(gap[1], strip.right) - max(gap[0], strip.left) > _SHARED * line.size]
+        found = max(over, key=_width, default=None)
+        if found is not None and (strip.sides(line.middle) > 1 or _width(found) > _END_GAP * line.size):
+            yield found
+
+
+def _width(gap: Gap) -> float:
+    return gap[1] - gap[0]
+
 
 Column = list[Cell]
 
@@ -65,7 +282,7 @@ def columns_of_figures(levels: list[list[TextLine]]) -> tuple[list[Span], bool]:
     rows = [at for at, level in enumerate(levels) if has_figures(level)]
     seeds = [levels[at] for at in rows]
     figures = merged_spans(chain.from_iterable(map(_spans_of_figures, seeds)))
-    sure = [span for span in figures if _is_of_figures(span, seeds)]
+    sure = _sure(figures, seeds)
     if len(sure) < LAYOUT.figures:
         return [], False
     lines = [*chain.from_iterable(levels[rows[0] : rows[-1] + 1])]
@@ -102,11 +319,16 @@ def _is_figure(line: TextLine) -> bool:
     return is_value(line.text) and len(line.text.split()) <= _MOST_WORDS
 
 
-def _is_of_figures(span: Span, levels: list[list[TextLine]]) -> bool:
-    """Return whether most levels have text in a column, and few of them words."""
-    held = [[line for line in level if spans_over(line.box[::2], [span])] for level in levels]
-    words = sum(not all(is_value(line.text) for line in lines) for lines in held)
-    return 2 * sum(map(bool, held)) > len(held) and words < LAYOUT.mixed * len(held)
+def _sure(figures: list[Span], levels: list[list[TextLine]]) -> list[Span]:
+    """Return the columns in which most levels have text, and few of them words."""
+    held, words = [0] * len(figures), [0] * len(figures)
+    for level in levels:
+        over = [(place, is_value(line.text)) for line in level for place in spans_over(line.box[::2], figures)]
+        for place in {place for place, _ in over}:
+            held[place] += 1
+            words[place] += (place, False) in over
+    least, most = len(levels) / 2, LAYOUT.mixed * len(levels)
+    return [span for at, span in enumerate(figures) if held[at] > least and words[at] < most]
 
 
 def _of_words(lines: list[TextLine], sides: Span, rows: int) -> list[Span]:
@@ -157,51 +379,50 @@ def _are_parted(row: Row, spans: list[Span]) -> bool:
     return len({*places}) == len(places)
 
 
-def are_doubtful(rows: list[Row], spans: list[Span], headed: bool, banded: bool) -> bool:
-    """Return whether there are signs against a table; it may have a header, and its rows may be `banded` by rules."""
-    columns = _columns(rows, spans)
+def are_doubtful(rows: list[PlacedRow], width: int, headed: bool, banded: bool) -> bool:
+    """Return whether there are signs against a table of this many columns.
+
+    It may have a header, and its rows may be `banded` by rules. Rows of one cell may belong to the row above.
+    """
+    several = [row for row in rows if len(row) > 1]
+    columns = _columns(several, width)
     long = _are_long(columns, _SHORT)
-    if not banded and (_are_marked(columns, long) or (long and not _may_hold_text(rows, columns, headed))):
+    if not banded and _are_marked(columns, long):
         return True
-    return any(_stands_askew(rows, column, headed, len(spans)) for column in columns[1:])
+    if long and not banded and not _may_hold_text(several, columns, headed):
+        return True
+    first = rows[0] if headed or len(rows[0]) < width else {}
+    return any(_stand_askew(column, first.get(at), width) for at, column in enumerate(columns[1:], 1))
 
 
-def _may_hold_text(rows: list[Row], columns: list[Column], headed: bool) -> bool:
+def _columns(rows: list[PlacedRow], width: int) -> list[Column]:
+    """Return the cells of each column, from the top."""
+    return [[row[place] for row in rows if place in row] for place in range(width)]
+
+
+def _may_hold_text(rows: list[PlacedRow], columns: list[Column], headed: bool) -> bool:
     """Return whether cells may contain sentences: below a header, or in cells of several lines next to names."""
     if _begin_with_text(columns) or _are_long(columns, _SENTENCES):
         return False
     return headed or _has_taller_cells(rows)
 
 
-def _columns(rows: list[Row], spans: list[Span]) -> list[Column]:
-    """Return the cells of each column, from the top, without rows of one cell, which may belong to the row above."""
-    columns: list[Column] = [[] for _ in spans]
-    for row in rows:
-        for place, cell in _placed(row, spans).items() if len(row) > 1 else ():
-            columns[place].append(cell)
-    return columns
-
-
-def _placed(row: Row, spans: list[Span]) -> dict[int, Cell]:
-    """Return the cells of a row by column; pieces in one column are one cell."""
-    cells: dict[int, Cell] = {}
+def placed_in(row: Row, spans: list[Span]) -> PlacedRow:
+    """Return the cells of a row by column; pieces in one column are one cell. Column -1 has those in no column."""
+    cells: PlacedRow = {}
     for cell in row:
         place = place_of(cell, spans)
-        if place >= 0:
-            cells[place] = cells.get(place, []) + cell
+        cells[place] = cells.get(place, []) + cell
     return cells
 
 
-def _stands_askew(rows: list[Row], column: Column, headed: bool, width: int) -> bool:
+def _stand_askew(column: Column, first: Cell | None, width: int) -> bool:
     """Return whether cells share neither their left edges, their right edges nor their middles.
 
-    A header may be aligned differently from the cells below it, and may span several columns.
+    A header, which may be the `first` cell, may be aligned differently, and may span several columns.
     """
-    if not column:
-        return False
-    loose = headed or (len(rows[0]) < width and len(column) > 2)
-    below = column[1:] if loose and len(column) > 1 and column[0] in rows[0] else column
-    return _stray(below) > _ALIGNED * width
+    below = column[1:] if len(column) > 2 and column[0] is first else column
+    return bool(below) and _stray(below) > _ALIGNED * width
 
 
 def _stray(column: Column) -> float:
@@ -210,9 +431,9 @@ def _stray(column: Column) -> float:
     return min(max(side) - min(side) for side in sides)
 
 
-def _has_taller_cells(rows: list[Row]) -> bool:
+def _has_taller_cells(rows: list[PlacedRow]) -> bool:
     """Return whether several rows have a cell of several lines."""
-    return sum(len(row) > 1 and any(len(cell) > 1 for cell in row) for row in rows) >= _MIN_TALLER
+    return sum(any(len(cell) > 1 for cell in row.values()) for row in rows) >= _MIN_TALLER
 
 
 def _are_long(columns: list[Column], bounds: tuple[int, int]) -> bool:
@@ -254,63 +475,9 @@ def _letters(cell: Cell) -> int:
 
 def place_of(cell: Cell, spans: list[Span]) -> int:
     """Return the column that a cell is in, the first of several, -1 for none."""
-    over = places_over(cell, spans)
-    return over[0] if over else -1
+    return next(iter(spans_over(span_of(cell), spans)), -1)
 
 
-def places_over(cell: Cell, spans: list[Span]) -> list[int]:
-    """Return the columns that a cell is in."""
-    return spans_over(span_of(cell), spans)
-
-
-def lines_of(rows: list[Row]) -> list[TextLine]:
-    """Return the lines of rows of cells."""
-    return [*chain.from_iterable(chain.from_iterable(rows))]
-
-
-def append_table(table: PageTable, more: PageTable, between: Sequence[TextLine] = ()) -> bool:
-    """Append a table to the previous one if it continues it, on the next page or below a gap; return whether it does.
-
-    It does if its columns are the same; below a gap it must have no header of its own. A repeated header is dropped.
-    Lines `between` two tables of a page become a row if each is in one column.
-    """
-    places = [spans_over((line.left, line.right), table.columns) for line in between]
-    if not _goes_on(table, more, bool(between)) or any(len(place) != 1 for place in places):
-        return False
-    if between:
-        table.cells.append([""] * len(table.columns))
-    for line, (place,) in zip(between, places, strict=True):
-        table.cells[-1][place] = f"{table.cells[-1][place]} {line.text}".strip()
-    _append_rows(table, more)
-    return True
-
-
-def _goes_on(table: PageTable, more: PageTable, between: bool) -> bool:
-    below = more.page == table.end_page and more.header_rows == 0 and more.box[1] >= table.bottom
-    next_page = more.page == table.end_page + 1 and not between
-    return (below or next_page) and _are_alike(table.columns, more.columns)
-
-
-def _append_rows(table: PageTable, more: PageTable) -> None:
-    header = table.cells[: table.header_rows]
-    repeated = len(header) if header == more.cells[: len(header)] else 0
-    shift = len(table.cells) - repeated
-    table.cells += more.cells[repeated:]
-    table.spans += [(row + shift, *rest) for row, *rest in more.spans if row >= repeated]  # type: ignore[misc]
-    if more.page == table.page:
-        table.box = around(table.box, more.box)
-    table.end_page, table.bottom = more.page, more.box[3]
-
-
-def _are_alike(one: list[Span], other: list[Span]) -> bool:
-    """Return whether columns are the same: each overlaps only its counterpart, apart from stray edges."""
-    if not one or len(one) != len(other):
-        return False
-    return all(spans_over(_inner(span), other) == [place] for place, span in enumerate(one))
-
-
-def _inner(span: Span) -> Span:
-    """Return a column without its edges, which may stray."""
-    left, right = span
-    edge = min(STRAY, (right - left) / 4)
-    return left + edge, right - edge
+def lines_of(row: PlacedRow) -> list[TextLine]:
+    """Return the lines of a row of cells."""
+    return [*chain.from_iterable(row.values())]

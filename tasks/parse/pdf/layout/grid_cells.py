@@ -223,7 +223,9 @@ def is_form(cells: list[Cell], columns: int) -> bool:
     """
     held = [cell for cell in cells if cell.pieces]
     wide = sum(0 < cell.columns[1] - cell.columns[0] < columns - 1 for cell in held)
-    return len(held) >= _LEAST_BOXES and min(wide, sum(map(_is_labelled, held))) >= _MOST * len(held)
+    if len(held) < _LEAST_BOXES or wide < _MOST * len(held):
+        return False
+    return sum(map(_is_labelled, held)) >= _MOST * len(held)
 
 
 def _is_labelled(cell: Cell) -> bool:

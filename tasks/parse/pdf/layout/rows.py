@@ -7,10 +7,12 @@ from operator import attrgetter
 
 from docmill.tasks.parse.canvas import Box
 from docmill.tasks.parse.pdf.text.line import TextLine
+from docmill.tasks.parse.pdf.text.pdfium_calls import around, spans_over
 from docmill.tasks.parse.pdf.text.ruling_lines import LevelRules, Rule
 
 Cell = list[TextLine]  # from top to bottom
 Row = list[Cell]
+PlacedRow = dict[int, Cell]  # by column, from the left
 Span = tuple[float, float]  # left and right edge
 Extent = tuple[float, float]  # top and bottom of a row, in points from the top of the page
 CellSpan = tuple[int, int, int, int]
@@ -186,6 +188,7 @@ _SHARED = 0.3  # of the height, by which pieces on one level overlap
 _RISE = 1.6  # line heights by which a cell may begin above the middle of its row
 _CLOSE = 0.6  # of its height: the next line of a cell is closer; the next row of a loosely set table is not
 _HIGHER = 0.35  # of its height, by which text centred on two lines is above the lower one
+_OFF_MIDDLE = 0.25  # of its height: a line whose middle differs more is on another level
 _MOST_LINES = 12  # of a cell: with more, the joined row is probably two columns of text
 
 
@@ -232,9 +235,22 @@ def _lines_beside(rows: list[list[TextLine]], line: TextLine, rules: LevelRules)
         if line.box[0] < first.box[2]:
             return 0
         if line.middle > first.box[1]:
-            return above
+            return above + _more_above(rows, above, line)
     # It may begin higher, if it has more lines.
     return above if _goes_on(rows[-above - 1], line, rules) else 0
+
+
+def _more_above(rows: list[list[TextLine]], above: int, line: TextLine) -> int:
+    """Return how many more lines the cell has above: a line in the middle of its row has as many above as below."""
+    reach = _OFF_MIDDLE * line.height
+    apart = [row[0].middle - line.middle for row in rows[-above - 1 :]]
+    wanted = sum(one > reach for one in apart) - sum(one < -reach for one in apart)
+    more = 0
+    while more < wanted and above + more + 1 < len(rows):
+        if not _is_next(rows[-above - more - 2], rows[-above - more - 1]):
+            break
+        more += 1
+    return more
 
 
 def _is_up_right(line: TextLine, last: TextLine) -> bool:
@@ -325,3 +341,51 @@ def levels_of(lines: Iterable[TextLine]) -> list[list[TextLine]]:
 def are_level(one: TextLine, other: TextLine) -> bool:
     """Return whether two lines are on one level."""
     return abs(other.middle - one.middle) < LAYOUT.level * min(one.height, other.height)
+
+
+def append_table(table: PageTable, more: PageTable, between: Sequence[TextLine] = ()) -> bool:
+    """Append a table to the previous one if it continues it, on the next page or below a gap; return whether it does.
+
+    It does if its columns are the same; below a gap it must have no header of its own. A repeated header is dropped.
+    Lines `between` two tables of a page become a row if each is in one column.
+    """
+    places = [spans_over((line.left, line.right), table.columns) for line in between]
+    if not _continues(table, more, bool(between)) or any(len(place) != 1 for place in places):
+        return False
+    if between:
+        table.cells.append([""] * len(table.columns))
+    for line, (place,) in zip(between, places, strict=True):
+        table.cells[-1][place] = f"{table.cells[-1][place]} {line.text}".strip()
+    _append_rows(table, more)
+    return True
+
+
+def _continues(table: PageTable, more: PageTable, between: bool) -> bool:
+    below = more.page == table.end_page and more.header_rows == 0 and more.box[1] >= table.bottom
+    next_page = more.page == table.end_page + 1 and not between
+    return (below or next_page) and _are_alike(table.columns, more.columns)
+
+
+def _append_rows(table: PageTable, more: PageTable) -> None:
+    header = table.cells[: table.header_rows]
+    repeated = len(header) if header == more.cells[: len(header)] else 0
+    shift = len(table.cells) - repeated
+    table.cells += more.cells[repeated:]
+    table.spans += [(row + shift, *rest) for row, *rest in more.spans if row >= repeated]  # type: ignore[misc]
+    if more.page == table.page:
+        table.box = around(table.box, more.box)
+    table.end_page, table.bottom = more.page, more.box[3]
+
+
+def _are_alike(one: list[Span], other: list[Span]) -> bool:
+    """Return whether columns are the same: each overlaps only its counterpart, apart from stray edges."""
+    if not one or len(one) != len(other):
+        return False
+    return all(spans_over(_inner(span), other) == [place] for place, span in enumerate(one))
+
+
+def _inner(span: Span) -> Span:
+    """Return a column without its edges, which may stray."""
+    left, right = span
+    edge = min(STRAY, (right - left) / 4)
+    return left + edge, right - edge
