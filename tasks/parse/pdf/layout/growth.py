@@ -69,8 +69,9 @@ class _Growth:
         """Take the lines around the table that belong to it, only its header if it is `whole`; return them."""
         taken = [*(self._take_names() if self.layer else ()), *self._take_header(whole)]
         taken += () if whole else self._take_below()
-        cells = self.table.cells[self.groups :]
-        self.table.header_rows = self.groups + max(self.table.header_rows, header_rows(cells))
+        if taken or not self.table.header_rows:
+            below = header_rows(self.table.cells[self.groups :])
+            self.table.header_rows = self.groups + max(self.table.header_rows, below)
         return taken
 
     def _take_header(self, whole: bool) -> Iterator[TextLine]:
@@ -86,7 +87,10 @@ class _Growth:
 
     def _take_above(self, whole: bool) -> list[TextLine]:
         level, edge = self._next(upwards=True)
-        if header_rows(self.table.cells):
+        if not level or not self._is_alike(level):
+            return []
+        named = header_rows(self.table.cells) > 0
+        if named:
             names = self._names_of_columns(level, edge)
             self.groups = len(names)
             if names:
@@ -96,7 +100,9 @@ class _Growth:
             if whole:
                 return []
         row = self._row(level, edge, upwards=True)
-        return self._put_above([row] if row else self._headed(level, edge))
+        if row:
+            return self._put_above([row])
+        return [] if named else self._put_above(self._headed(level, edge))
 
     def _put_above(self, rows: list[_OuterRow]) -> list[TextLine]:
         for row in rows:
@@ -127,10 +133,8 @@ class _Growth:
         return [] if header is None or self._is_of_figures(header) else [head, header]
 
     def _is_head(self, level: list[TextLine], edge: float) -> bool:
-        """Return whether a level is a single line in the first column, close to a table without a header."""
-        if len(level) != 1 or not self._is_alike(level) or header_rows(self.table.cells):
-            return False
-        near = edge - level[0].box[3] <= LAYOUT.reach * level[0].height
+        """Return whether a level is a single line in the first column, close to the table."""
+        near = len(level) == 1 and edge - level[0].box[3] <= LAYOUT.reach * level[0].height
         return near and [column for column, _ in self._parts(level[0]) or ()] == [0]
 
     def _begin(self, level: list[TextLine]) -> list[TextLine]:
@@ -164,8 +168,6 @@ class _Growth:
 
     def _begins_names(self, level: list[TextLine], edge: float) -> bool:
         """Return whether each line of a level is above the name of one column, as close as lines of one text."""
-        if not level or not self._is_alike(level):
-            return False
         over = [self._over(line) for line in level]
         close = edge - max(line.box[3] for line in level) < LAYOUT.leading * level[0].height
         return close and over != [[0]] and all(map(self._is_name, over))
@@ -242,7 +244,7 @@ class _Growth:
 
     def _names_of_columns(self, level: list[TextLine], edge: float) -> list[_OuterRow]:
         """Return the level as a row if it is closely above the header and each line names several columns; else []."""
-        if not level or not self._is_alike(level) or not self._is_within(level) or _is_remark(level[0].text):
+        if not self._is_within(level) or _is_remark(level[0].text):
             return []
         row = self._over_columns(sorted(level, key=lambda line: line.box[0]))
         is_close = edge - row.extent[1] < LAYOUT.close * level[0].height
