@@ -12,7 +12,8 @@ from docmill.storage.keys import hash_bytes, key_of
 from docmill.storage.schema import KeptPicture
 from docmill.tasks.parse.canvas import Box
 from docmill.tasks.parse.passes.drawn_block import DrawnBlock, figure_block
-from docmill.tasks.parse.pdf.layout.plots import is_letterhead, is_within
+from docmill.tasks.parse.pdf.layout.grid import is_within
+from docmill.tasks.parse.pdf.layout.plots import is_letterhead
 from docmill.tasks.parse.pdf.page_content import PageContent, transform
 from docmill.tasks.parse.pdf.text.pdfium_calls import (
     MOST_OBJECTS,
@@ -94,15 +95,19 @@ def _drawn_images(page: OpenPage) -> Iterator[tuple[Handle, Handle]]:
 
 def _is_background(box: Box, sheet: PageContent) -> bool:
     left, top, right, bottom = box
-    width, height = (sheet.height, sheet.width) if sheet.turn else (sheet.width, sheet.height)
+    width, height = _size(sheet)
     outside = right <= 0 or bottom <= 0 or left >= width or top >= height
     return outside or (right - left) * (bottom - top) >= _WHOLE * width * height
 
 
 def _is_decoration(box: Box, sheet: PageContent) -> bool:
     left, top, right, bottom = box
-    width, height = (sheet.height, sheet.width) if sheet.turn else (sheet.width, sheet.height)
-    return min(right - left, bottom - top) < _LEAST_POINTS or is_letterhead(box, width, height)
+    return min(right - left, bottom - top) < _LEAST_POINTS or is_letterhead(box, *_size(sheet))
+
+
+def _size(sheet: PageContent) -> tuple[float, float]:
+    """Return the width and height of a page as displayed."""
+    return (sheet.height, sheet.width) if sheet.turn else (sheet.width, sheet.height)
 
 
 def _picture(image: Any, album: Album) -> KeptPicture | None:

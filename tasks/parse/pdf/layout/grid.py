@@ -119,7 +119,7 @@ def _with_table(items: list[Item], grid: Grid, layer: TextLayer) -> list[Item]:
     inside, around = list[TextLine](), list[TextLine]()
     for item in items:
         if isinstance(item, TextLine):
-            side = inside if _is_inside(item.box, grid.box) else around
+            side = inside if is_within(item.box, grid.box) else around
             side.append(item)
     table = _table(inside, grid, layer) if inside else None
     if table is None:
@@ -139,11 +139,10 @@ def _table(lines: list[TextLine], grid: Grid, layer: TextLayer) -> PageTable | N
     return None if _is_half_ruled(lines, grid) else table
 
 
-def _is_inside(box: Box, outer: Box) -> bool:
-    """Return whether the middle of a box is within another box, including its edges."""
-    left, top, right, bottom = outer
-    x, y = (box[0] + box[2]) / 2, (box[1] + box[3]) / 2
-    return left - _EDGE < x < right + _EDGE and top - _EDGE < y < bottom + _EDGE
+def is_within(inner: Box, outer: Box) -> bool:
+    """Return whether the middle of a box is within another box."""
+    x, y = (inner[0] + inner[2]) / 2, (inner[1] + inner[3]) / 2
+    return outer[0] <= x <= outer[2] and outer[1] <= y <= outer[3]
 
 
 def _held(lines: list[TextLine], grid: Grid, layer: TextLayer) -> Mapping[int, list[TextLine]]:

@@ -10,7 +10,7 @@ from itertools import pairwise
 
 from docmill.tasks.parse.canvas import Box
 from docmill.tasks.parse.caption_labels import is_caption, names_table
-from docmill.tasks.parse.pdf.layout.grid import Grid, grid_of, leader, places_of_cells
+from docmill.tasks.parse.pdf.layout.grid import Grid, grid_of, is_within, leader, places_of_cells
 from docmill.tasks.parse.pdf.text.line import TextLine
 from docmill.tasks.parse.pdf.text.pdfium_calls import around_all
 from docmill.tasks.parse.pdf.text.ruling_lines import PageRules, Rule
@@ -174,12 +174,6 @@ def _is_beside(line: TextLine, others: Sequence[TextLine]) -> bool:
         return False
     near = (other for other in others if abs(other.middle - line.middle) < _STEP * line.height)
     return all(abs(other.left - line.left) > _ALIGNED for other in near)
-
-
-def is_within(inner: Box, outer: Box) -> bool:
-    """Return whether the middle of a box is within another box."""
-    x, y = (inner[0] + inner[2]) / 2, (inner[1] + inner[3]) / 2
-    return outer[0] <= x <= outer[2] and outer[1] <= y <= outer[3]
 
 
 def without_plots(lines: list[TextLine], rules: PageRules, found: Sequence[Plot]) -> tuple[list[TextLine], PageRules]:

@@ -184,7 +184,6 @@ def _is_row(lines: list[TextLine], end: float) -> bool:
     )
 
 
-_SHARED = 0.3  # of the height, by which pieces on one level overlap
 _RISE = 1.6  # line heights by which a cell may begin above the middle of its row
 _CLOSE = 0.6  # of its height: the next line of a cell is closer; the next row of a loosely set table is not
 _HIGHER = 0.35  # of its height, by which text centred on two lines is above the lower one
@@ -272,7 +271,7 @@ def _goes_on(row: list[TextLine], line: TextLine, rules: LevelRules) -> bool:
     if line.box[0] < last.box[2]:
         return _is_next_line(first, last, line, rules)
     rise = first.middle - line.middle  # positive if the first cell is centred beside a taller one
-    is_beside = _on_level(last, line) or _on_level(first, line) or 0 < rise < _RISE * _tall(first)
+    is_beside = are_level(last, line) or are_level(first, line) or 0 < rise < _RISE * _tall(first)
     return is_beside or _is_within(row, line)
 
 
@@ -303,11 +302,6 @@ def _is_next_line(first: TextLine, last: TextLine, line: TextLine, rules: LevelR
     if left < first.box[2] or right <= last.box[0] or not 0 < lower - upper < _RISE * _tall(last):
         return False
     return not rules.between(upper, lower, left, right)
-
-
-def _on_level(one: TextLine, other: TextLine) -> bool:
-    overlap = min(one.box[3], other.box[3]) - max(one.box[1], other.box[1])
-    return overlap > _SHARED * min(one.height, other.height)
 
 
 def _tall(line: TextLine) -> float:

@@ -201,10 +201,7 @@ _SMALLER, _HIGHER = (
     0.92,
     0.1,
 )  # scripts are this much smaller than the text before them, and superscripts end this much higher
-_LOWER, _LEVEL_FOOT = (
-    0.2,
-    0.03,
-)  # subscripts begin this much lower; smaller letters on the baseline end higher than this limit
+_LOWER = 0.2  # subscripts begin this much lower
 _LONGEST_SCRIPT, _LONGEST_LETTERS = 12, 3  # signs; raised letters alone: a longer word is not a script
 _RAISED_GAP = 0.3  # between a script and its line: they touch, except for a thin space
 
@@ -355,8 +352,7 @@ def _mark(piece: TextLine, line: TextLine) -> str:
         return ""
     if _stands_higher(piece, line):
         return "" if piece.text.isalpha() and len(piece.text) > _LONGEST_LETTERS else RAISED
-    begins, ends = piece.box[1] - line.box[1], piece.box[3] - line.box[3]
-    return LOWERED if begins > _LOWER * line.size and ends > -_LEVEL_FOOT * line.size else ""
+    return LOWERED if piece.box[1] - line.box[1] > _LOWER * line.size else ""
 
 
 def _stands_higher(piece: TextLine, line: TextLine) -> bool:
