@@ -1,4 +1,4 @@
-"""Definitions: functions, classes, methods and modules in source code, and which of them enclose a span."""
+"""Definitions: functions, classes, methods and modules in source code, keys of settings, and which enclose a span."""
 
 import re
 from bisect import bisect_right
@@ -30,7 +30,11 @@ _KINDS = """
     rule_set media_statement supports_statement keyframes_statement
 """
 _EVERYWHERE = frozenset(_KINDS.split())
-_OWN = {"ruby": {"module"}, "terraform": {"block"}, "csharp": {"property_declaration"}}
+_OWN = {"ruby": {"module"}, "terraform": {"block"}, "csharp": {"property_declaration"}} | {
+    "yaml": {"block_mapping_pair", "block_sequence_item"}, "toml": {"table", "table_array_element"}
+}  # fmt: skip
+_UNMARKED = ("yaml", "toml")  # languages without decorators, where a line in brackets is the signature itself
+_ITEM = "- "  # of a list in YAML
 _LAMBDAS = frozenset(["arrow_function", "function_expression"])
 _NAMED_BY = frozenset(["variable_declarator", "pair", "assignment_expression", "public_field_definition"])
 _ELIXIR = re.compile(rb"(?:def\w*|test|describe)\b")
@@ -123,11 +127,12 @@ def _signature(text: str, start: int, node: "Node", syntax: Syntax) -> str:
     ends += [child.start_byte for child in node.children if "comment" in child.type]
     end = syntax.place(min(ends))
     said = text[start:end][:_READ]
-    while mark := _MARK.match(said):
+    while syntax.language not in _UNMARKED and (mark := _MARK.match(said)):
         said = said[mark.end() :]
     if body is None:
         said = said.lstrip().split("\n", 1)[0]
     said = _BLOCK_BEGINS.sub("", " ".join(said.split()))
+    said = said.removeprefix(_ITEM) if syntax.language == "yaml" else said
     return said if len(said) <= _LONGEST else said[: _LONGEST - 1].rstrip() + "\u2026"
 
 

@@ -44,12 +44,16 @@ GRAMMARS = {
     "css": "css",
     "groovy": "groovy",
     "terraform": "hcl",
+    "yaml": "yaml",
+    "toml": "toml",
 }
 """Languages by docmill's names, with the package after `tree_sitter_` and the function unless it is `language`."""
 
 _NAMES = {"typescript": ("ts", "tsx"), "javascript": ("js", "jsx"), "shell": ("bash", "sh", "zsh", "console")} | {
     "python": ("py", "python3"), "csharp": ("c#", "cs"), "cpp": ("c++",), "objectivec": ("objc", "objective-c")
-} | {"go": ("golang",), "rust": ("rs",), "ruby": ("rb",), "kotlin": ("kt",), "terraform": ("hcl", "tf")}  # fmt: skip
+} | {"go": ("golang",), "rust": ("rs",), "ruby": ("rb",), "kotlin": ("kt",), "terraform": ("hcl", "tf")} | {
+    "yaml": ("yml",)
+}  # fmt: skip
 _ALIASES = {alias: name for name, aliases in _NAMES.items() for alias in aliases}
 _MAX_CHARACTERS = 2_000_000  # longer code is mostly generated data, whose tree would take much memory for no benefit
 _MAX_SECONDS = 2.0  # of CPU time of this thread: some grammars are quadratic on hostile text
