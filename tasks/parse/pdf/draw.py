@@ -80,12 +80,11 @@ def _is_mono(sheets: list[PageContent]) -> bool:
     """Return whether nearly all plain text is monospaced, which then is no sign of code."""
     mono = plain = 0
     for sheet in sheets:
-        for item in sheet.items:
-            if isinstance(item, TextLine):
-                if item.font.mono:
-                    mono += len(item.text)
-                elif not item.font.bold:
-                    plain += len(item.text)
+        for line in sheet.lines:
+            if line.font.mono:
+                mono += len(line.text)
+            elif not line.font.bold:
+                plain += len(line.text)
     return mono > _ALL * (mono + plain)
 
 
@@ -154,7 +153,9 @@ class _PageDrawing:
         cells = [[self._with_scripts(cell, block.page) for cell in row] for row in table.cells]
         spans = table.spans
         said = " ".join(chain.from_iterable(cells))
-        if is_right_to_left(said if any(map(str.isalpha, said)) else self.sheets[block.page].said()):
+        if is_right_to_left(
+            said if any(map(str.isalpha, said)) else " ".join(line.text for line in self.sheets[block.page].lines)
+        ):
             # Its first column is the rightmost; a table of figures only is read in the direction of its page.
             cells = [row[::-1] for row in cells]
             spans = [(row, len(cells[row]) - at - columns, rows, columns) for row, at, rows, columns in spans]

@@ -185,13 +185,11 @@ class _Sheets:
         return group[0].top and 2 * sum(map(self._is_of_sentence, group)) > len(group)
 
     def _is_of_sentence(self, one: _Marginal) -> bool:
-        level = [line for line in self._lines(one) if line.box[0] < one.line.box[2] and one.line.box[0] < line.box[2]]
+        lines = self.sheets[one.page].lines
+        level = [line for line in lines if line.box[0] < one.line.box[2] and one.line.box[0] < line.box[2]]
         level.sort(key=lambda line: line.box[1])
         at = level.index(one.line)
         return any(map(_is_sentence, level[max(at - 1, 0) : at + 1], level[at : at + 2] if at else level[1:2]))
-
-    def _lines(self, one: _Marginal) -> list[TextLine]:
-        return [item for item in self.sheets[one.page].items if isinstance(item, TextLine)]
 
     def are_alike(self, pages: set[int]) -> bool:
         """Return whether pages have mostly the same text between their margins, as forms to sign do."""
@@ -250,8 +248,7 @@ def _mark_lowest(sheets: list[PageContent]) -> None:
     page, and it is far below the text.
     """
     for sheet in sheets:
-        lines = [line for line in sheet.items if isinstance(line, TextLine)]
-        lowest = _lone_number(lines, sheet.height, top=False)
+        lowest = _lone_number(sheet.lines, sheet.height, top=False)
         if lowest is not None:
             off = abs(lowest.box[0] + lowest.box[2] - sheet.width) / 2
             named = off < _OFF_CENTRE * sheet.width or lowest.text == str(sheet.number)
@@ -281,7 +278,7 @@ def _is_alone(line: TextLine, lines: list[TextLine]) -> bool:
 def _in_margins(sheet: PageContent, margin: float) -> list[_Marginal]:
     """Mark vertical text; return the other lines at the top and the bottom of the page."""
     found = []
-    lines = [line for line in sheet.items if isinstance(line, TextLine)]
+    lines = sheet.lines
     numbers = [_lone_number(lines, sheet.height, top) for top in (True, False)]
     for line in lines:
         left, top, right, bottom = line.box
@@ -298,10 +295,8 @@ def _inner(sheets: list[PageContent], margin: float) -> dict[int, set[tuple[str,
     return {
         sheet.number: {
             (line.text, round(line.box[3] / _SAME_PLACE))
-            for line in sheet.items
-            if isinstance(line, TextLine)
-            and line.box[3] >= sheet.height * margin
-            and line.box[1] <= sheet.height * (1 - margin)
+            for line in sheet.lines
+            if line.box[3] >= sheet.height * margin and line.box[1] <= sheet.height * (1 - margin)
         }
         for sheet in sheets
     }
@@ -418,7 +413,7 @@ def body_size(sheets: list[PageContent], code: bool) -> float:
     """Return the font size of most letters of a document; monospaced letters do not count if they are `code`."""
     weights: Counter[float] = Counter()
     for sheet in sheets:
-        for line in sheet.items:
-            if isinstance(line, TextLine) and not (code and line.font.mono):
+        for line in sheet.lines:
+            if not (code and line.font.mono):
                 weights[line.size] = weights.get(line.size, 0) + len(line.text)
     return max(weights, key=lambda size: (weights[size], size), default=0.0)

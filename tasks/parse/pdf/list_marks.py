@@ -4,7 +4,6 @@ import re
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterator
-from itertools import pairwise
 
 from docmill.tasks.parse.canvas import Box
 from docmill.tasks.parse.pdf.layout.rows import Item
@@ -96,18 +95,7 @@ def _begins_right_of(item: Item, mark: Item) -> bool:
 _NEAR = 2.5  # font sizes: a dot further from the text is part of a drawing
 _LARGE = 0.6  # of the font size: larger dots are boxes or pictures
 _MOST = 1_000_000  # pairs of a dot and a line: beyond it, the page is a drawing
-_INDENTS = (4.0, 80.0)
-"""Points by which an item is indented. Less is a misaligned line, more is another column or cell."""
 _FINENESS = 2  # steps per point for comparing the sizes of dots: exact sizes of one bullet differ by rounding
-
-
-def may_hold_bullets(lines: list[TextLine]) -> bool:
-    """Return whether a line is indented against the previous or the leftmost line; else there can be no bullets."""
-    lefts = [line.box[0] for line in lines]
-    outer = min(lefts, default=0.0)
-    least, most = _INDENTS
-    steps = (abs(left - before) for before, left in pairwise(lefts))
-    return any(least < step < most for step in steps) or any(least < left - outer < most for left in lefts)
 
 
 def with_bullets(lines: list[TextLine], dots: list[Box]) -> None:

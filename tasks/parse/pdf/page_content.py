@@ -13,13 +13,13 @@ from docmill.tasks.parse.pdf.layout.grid import may_hold_table, ruled_tables
 from docmill.tasks.parse.pdf.layout.plots import Plot, is_named, plots, without_plots
 from docmill.tasks.parse.pdf.layout.rows import Item
 from docmill.tasks.parse.pdf.layout.text_columns import join_scripts
-from docmill.tasks.parse.pdf.list_marks import may_hold_bullets, with_bullets, with_marks
+from docmill.tasks.parse.pdf.list_marks import with_bullets, with_marks
 from docmill.tasks.parse.pdf.text.annotations import Link, fields, link_annotations, page_links, with_fields
 from docmill.tasks.parse.pdf.text.characters import NO_LETTER, clean, is_nonsense
 from docmill.tasks.parse.pdf.text.line import Font, TextLine, drawn_once
 from docmill.tasks.parse.pdf.text.pdfium_calls import OpenPage, Place, around, calls, is_upright, placed, tenths
 from docmill.tasks.parse.pdf.text.right_to_left import may_be_right_to_left
-from docmill.tasks.parse.pdf.text.ruling_lines import LevelRules, PageRules, page_rules
+from docmill.tasks.parse.pdf.text.ruling_lines import LevelRules, page_rules
 from docmill.tasks.parse.pdf.text.text_layer import TextLayer
 
 _SCALE = 100  # device units a point: PageToDevice returns whole numbers
@@ -73,19 +73,14 @@ class PageContent:
     sure: float | None = None
 
     @property
+    def lines(self) -> list[TextLine]:
+        """Return the lines among its items."""
+        return [item for item in self.items if isinstance(item, TextLine)]
+
+    @property
     def characters(self) -> int:
         """Return the number of characters in the page's lines and plots."""
-        items = sum([len(item.text) for item in self.items if isinstance(item, TextLine)])
-        return items + sum(len(plot.words) for plot in self.plots)
-
-    def has_characters(self, least: int) -> bool:
-        """Return whether the page has at least `least` characters; usually the first line decides."""
-        first = self.items[0] if self.items else None
-        return (isinstance(first, TextLine) and len(first.text) >= least) or self.characters >= least
-
-    def said(self) -> str:
-        """Return the text of the page's lines, in the order of `items`."""
-        return " ".join(item.text for item in self.items if isinstance(item, TextLine))
+        return _characters(self.lines) + sum(len(plot.words) for plot in self.plots)
 
     def box(self, box: Box) -> Box:
         """Return a box on the page as displayed, to a tenth of a point."""
@@ -140,8 +135,7 @@ def _lay_out(sheet: PageContent, lines: list[TextLine], layer: TextLayer, page: 
     """Set a page's plots, its lines and ruled tables, and the horizontal rules for other tables."""
     tables = may_hold_table(lines)
     drawn = tables or any(map(is_named, lines))
-    # Rules do not matter on a page of plain text, and finding them means examining every object on it.
-    rules = page_rules(page, place, not drawn) if drawn or may_hold_bullets(lines) else PageRules()
+    rules = page_rules(page, place, only_dots=not drawn)  # rules do not matter on a page of plain text
     if is_upright(place) and not sheet.turn:
         sheet.plots = plots(lines, rules, (sheet.width, sheet.height))
         lines, rules = without_plots(lines, rules, sheet.plots)

@@ -4,7 +4,6 @@ A file is opened with a password if needed, and its metadata and outline are rea
 are read from their PDF preview.
 """
 
-import ctypes
 import re
 import stringprep
 import unicodedata
@@ -152,8 +151,6 @@ _UNLIKE = re.compile(rb"/StrF\s*/Identity\b")  # pdfium requires one encryption 
 _OUTLINE_PER_PAGE = 40  # entries: no page has so many headings; a broken outline may loop for ever
 _OUTLINE_DEPTH = 6  # the depth of Markdown's headings
 _MAX_PAGES = 100_000  # the longest works have some ten thousand; a forged file of a few bytes may state any number
-_LANGUAGE_UNITS = 40  # of UTF-16, including the zero at the end: more than any language tag in use has
-_END = 2  # bytes of that zero
 
 
 def open_pdf(data: bytes, passwords: tuple[str, ...]) -> Any:
@@ -253,12 +250,5 @@ def _meta(document: Any, key: str) -> str:
 
 
 def _language(document: Any) -> str:
-    import pypdfium2.raw as pdfium
-
-    units = (pdfium.FPDF_WCHAR * _LANGUAGE_UNITS)()
-    size = ctypes.sizeof(units)
-    written = pdfium.FPDFCatalog_GetLanguage(document, units, size)
-    if not _END < written <= size:
-        return ""
-    language = bytes(units)[: written - _END].decode("utf-16-le", "replace").strip()
-    return language if re.fullmatch(r"[A-Za-z]{2,3}([-_][A-Za-z0-9]{2,8})*", language) else ""
+    language = text_from("FPDFCatalog_GetLanguage", address(document)).strip()
+    return language if re.fullmatch(r"[A-Za-z]{2,3}([-_][A-Za-z0-9]{2,8}){0,4}", language) else ""

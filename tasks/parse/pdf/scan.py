@@ -36,12 +36,12 @@ def is_scan(page: OpenPage, sheet: PageContent) -> bool:
         return True
     if not sheet.items:
         return bool(page.objects[0])
-    return not sheet.has_characters(_FEW_CHARACTERS) and bool(_images(page))
+    return sheet.characters < _FEW_CHARACTERS and bool(_images(page))
 
 
 def is_picture(page: OpenPage, sheet: PageContent) -> bool:
     """Return whether images cover most of a page that has hardly any text."""
-    if sheet.garbled or sheet.has_characters(_FEW_CHARACTERS):
+    if sheet.garbled or sheet.characters >= _FEW_CHARACTERS:
         return False
     boxes = boxes_from("FPDFPageObj_GetBounds", _images(page))
     area = sum(abs((right - left) * (top - bottom)) for left, bottom, right, top in boxes)
@@ -202,8 +202,7 @@ class FigureScan:
 def words_in(scan: FigureScan) -> str:
     """Return the words in a picture, row by row, or ""; raise Rejected like `parse_image`."""
     options = ParseOptions(ocr=True, ocr_engine=scan.engine, ocr_languages=scan.languages)
-    found = scanned(picture_in(scan.data), 1, options).items
-    lines = [line for line in found if isinstance(line, TextLine) and any(map(str.isalnum, line.text))]
+    lines = [line for line in scanned(picture_in(scan.data), 1, options).lines if any(map(str.isalnum, line.text))]
     return " ".join(line.text for line in sorted(lines, key=_row))
 
 

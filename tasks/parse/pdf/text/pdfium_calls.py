@@ -140,6 +140,7 @@ _SIGNATURES: dict[str, tuple[Any, ...]] = {
     "FPDF_GetPageWidthF": (ctypes.c_float, _POINTER),
     "FPDF_GetPageHeightF": (ctypes.c_float, _POINTER),
     "FPDF_PageToDevice": (_INT, _POINTER, *[_INT] * 5, _DOUBLE, _DOUBLE, _POINTER, _POINTER),
+    "FPDFCatalog_GetLanguage": (ctypes.c_ulong, _POINTER, _POINTER, ctypes.c_ulong),
     "FPDF_GetMetaText": (ctypes.c_ulong, _POINTER, ctypes.c_char_p, _POINTER, ctypes.c_ulong),
     "FPDFText_LoadPage": (_POINTER, _POINTER),
     "FPDFText_ClosePage": (None, _POINTER),
