@@ -147,7 +147,7 @@ _ALL = (
     _form("pdf", 29, "pdf.reader.parse_pdf", ".pdf", "PDF",
         "pypdfium2: columns, headings, lists, tables, code, footnotes, links, filled forms; pages and boxes",
         signatures=((0, b"%PDF-"),)),
-    _form("image", 8, "pdf.scan.parse_image", ".bmp .gif .jpeg .jpg .png .tif .tiff .webp",
+    _form("image", 8, "pdf.reader.parse_image", ".bmp .gif .jpeg .jpg .png .tif .tiff .webp",
         "PNG, JPEG, TIFF, BMP, GIF and WebP", "a figure, its text by OCR: rapidocr or tesseract; each page of a TIFF",
         signatures=((0, b"\x89PNG\r\n"), (0, b"\xff\xd8\xff"), (0, b"GIF8"), (0, b"II*\x00"), (0, b"MM\x00*"),
             (8, b"WEBP"))),

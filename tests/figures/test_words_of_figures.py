@@ -10,7 +10,7 @@ from docmill.flows.runs.report import OcrWork, Report
 from docmill.storage.errors import ConfigError
 from docmill.storage.snapshots.clean.verify import verify
 from docmill.tasks.parse.dispatch.readers import engine_for
-from docmill.tasks.parse.pdf.scan import FigureScan, words_in
+from docmill.tasks.parse.pdf.reader import FigureScan, words_in
 from docmill.tasks.work.batch import figure_reader
 from docmill.tasks.work.pool.pool import Pool
 from tests.kit.model_server import ModelServer

@@ -152,15 +152,18 @@ class _PageDrawing:
     def _draw_table(self, table: PageTable, block: PageBlock, box: Box) -> None:
         cells = [[self._with_scripts(cell, block.page) for cell in row] for row in table.cells]
         spans = table.spans
-        said = " ".join(chain.from_iterable(cells))
-        if is_right_to_left(
-            said if any(map(str.isalpha, said)) else " ".join(line.text for line in self.sheets[block.page].lines)
-        ):
+        if self._is_leftward(cells, block.page):
             # Its first column is the rightmost; a table of figures only is read in the direction of its page.
             cells = [row[::-1] for row in cells]
             spans = [(row, len(cells[row]) - at - columns, rows, columns) for row, at, rows, columns in spans]
         more: dict[str, Any] = {"spans": [[*span] for span in spans]} if spans else {}
         self.canvas.table(cells, _below_titles(cells, table.header_rows), box, whole=True, **block.attributes, **more)
+
+    def _is_leftward(self, cells: list[list[str]], page: int) -> bool:
+        said = "".join(chain.from_iterable(cells))
+        return is_right_to_left(
+            said if any(map(str.isalpha, said)) else "".join(line.text for line in self.sheets[page].lines)
+        )
 
     def _draw_form(self, form: PageTable, page: int) -> None:
         for entry, box in zip(form.cells, form.form, strict=True):

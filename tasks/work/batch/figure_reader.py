@@ -85,7 +85,7 @@ class FigureReader:
         }
 
     def _read(self, due: Mapping[str, str], pictures: Pictures) -> dict[str, Answer]:
-        from docmill.tasks.parse.pdf.scan import FigureScan, words_in  # loads the whole PDF reader
+        from docmill.tasks.parse.pdf.reader import FigureScan, words_in  # loads the whole PDF reader
 
         own = self._reading
         found = {key: picture for key, name in due.items() if (picture := pictures(name)) is not None}

@@ -16,7 +16,7 @@ from docmill.tasks.parse.dispatch.file_type import detect_file_type
 from docmill.tasks.parse.dispatch.readers import engine_for
 from docmill.tasks.parse.dispatch.reading import parse
 from docmill.tasks.parse.formats import ParseOptions
-from docmill.tasks.parse.pdf.scan import FigureScan, words_in
+from docmill.tasks.parse.pdf.reader import FigureScan, words_in
 
 _SUFFIXES = (".pdf", ".docx", ".pptx")
 _MOST_BYTES = 3_000_000  # of a document: longer ones would give most of the figures
