@@ -14,6 +14,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import httpx
+import httpx._transports.default
 import pytest
 import typer.main
 import typer.testing
@@ -45,6 +47,9 @@ defer_client()  # before the first test that imports LanceDB: a quarter of the t
 vars(typer.testing)["_get_command"] = cache(
     typer.main.get_command
 )  # the commands of an app: 13 ms for each that is run
+vars(httpx._transports.default)["create_ssl_context"] = cache(
+    httpx.create_ssl_context
+)  # the certificates that a client of httpx trusts: 17 ms for each client
 gc.disable()  # while modules load and tests are collected: all that they make stays
 DATABASE = "created.db"  # in the home of the session's server
 MEMORY = Path("/dev/shm")  # Linux's file system in memory
