@@ -7,7 +7,6 @@ import sys
 import tomllib
 from collections import Counter, defaultdict
 from graphlib import TopologicalSorter
-from importlib.metadata import packages_distributions
 
 from tests.kit.house import (
     FACE,
@@ -16,6 +15,7 @@ from tests.kit.house import (
     ROOT,
     SOURCES,
     branches,
+    distributions_of_modules,
     folder_graph,
     functions,
     imports,
@@ -190,7 +190,7 @@ def test_every_dependency_is_locked_to_one_version() -> None:
 
 def test_everything_imported_is_a_declared_dependency() -> None:
     declared = declared_dependencies()
-    distributions = packages_distributions()
+    distributions = distributions_of_modules()
     for path in SOURCES:
         for package in {name.split(".")[0] for name, _ in imports(path)} & distributions.keys() - {"docmill"}:
             known = declared & set(map(_normal, distributions[package]))
@@ -202,7 +202,7 @@ def _normal(name: str) -> str:
 
 
 def test_no_module_is_named_like_a_dependency_or_a_package_of_ours() -> None:
-    taken = {name.lower() for name in packages_distributions()} - {*LAYERS, "docmill", "tests"}
+    taken = {name.lower() for name in distributions_of_modules()} - {*LAYERS, "docmill", "tests"}
     for path in MODULES:  # an adapter is named like its framework: that is what one looks for in an import
         name = path.parent.name if path.name == "__init__.py" else path.stem
         at_top = len(path.relative_to(ROOT).parts) == 2 and path.name == "__init__.py"

@@ -8,7 +8,7 @@ import shutil
 import sys
 import tomllib
 from collections.abc import Callable
-from importlib.metadata import PathDistribution, packages_distributions
+from importlib.metadata import PathDistribution
 from pathlib import Path
 
 import pytest
@@ -18,7 +18,7 @@ from packaging.utils import canonicalize_name
 from docmill.storage.process.no_telemetry import SWITCHES, switch_telemetry_off
 from tests.bench.installing.network import capable
 from tests.kit import fake_encoder
-from tests.kit.house import ROOT
+from tests.kit.house import ROOT, distributions_of_modules
 from tests.kit.tracing import Trace, plain_environment, traced
 
 EXTRAS = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["optional-dependencies"]
@@ -144,7 +144,7 @@ def test_a_dask_worker_reaches_nobody(run: Callable[..., Trace], token_counts_fo
 
 def test_extras_reach_nobody_while_they_are_imported(run: Callable[..., Trace], tmp_path: Path) -> None:
     modules = {f"docmill.adapters.{adapter}" for adapter in ADAPTERS.values()}
-    givers_of = {module: {*map(canonicalize_name, givers)} for module, givers in packages_distributions().items()}
+    givers_of = {module: {*map(canonicalize_name, givers)} for module, givers in distributions_of_modules().items()}
     for extra in {*EXTRAS} - {"all", "litellm"}:  # litellm, a third of the time, is imported and used above
         wanted = {canonicalize_name(Requirement(one).name) for one in EXTRAS[extra]}
         own = {module for module, givers in givers_of.items() if givers & wanted and module[0] != "_"}

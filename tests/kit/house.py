@@ -5,6 +5,7 @@ import os
 import sys
 from collections.abc import Iterator
 from functools import cache
+from importlib.metadata import packages_distributions
 from pathlib import Path
 from types import CodeType, FunctionType
 from typing import Any
@@ -40,6 +41,9 @@ def layer_of(name: str) -> str:
     """Return the layer of a module of ours, else the package of a module."""
     parts = name.split(".")
     return parts[1] if parts[0] == "docmill" and len(parts) > 1 else parts[0]
+
+
+distributions_of_modules = cache(packages_distributions)  # which reads the records of all packages, for a second
 
 
 @cache
