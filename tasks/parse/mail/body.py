@@ -43,6 +43,8 @@ _WROTE = re.compile(
 _DATED = re.compile(r".*\d.*[:>]$")
 _OPENING = re.compile(r"\s*(?:On|Am|Le|El|Em|Il|Op|Den|På)\s.{0,60}\d")  # "On Monday, 3 June 2019, Ann"
 _SIGNATURE = re.compile(r"--[ \t]*|_{20,}")
+_ARMOUR, _SIGNED_TEXT, _ARMOUR_END = "-----BEGIN PGP ", "-----BEGIN PGP SIGNED MESSAGE-----", "-----END PGP "
+"""Lines around a key or a signature in letters, and above a signed text. Source: RFC 9580, sections 6.2 and 7."""
 _MAX_SIGNATURE = 12
 """Lines of text below `--` that may be a signature; if more follow, the rule divides a text that must be read."""
 HEAD_LINES = 7
@@ -67,7 +69,8 @@ class MailLine(NamedTuple):
 
 def read_lines(text: str) -> Iterator[tuple[str, int, list[str]]]:
     """Yield runs of lines of one role and depth, between blank lines."""
-    lines = _with_signature(_with_history([_line(line) for line in text.splitlines()]))
+    lines = [_line(line) for line in text.splitlines()]
+    lines = _with_signature(_with_history(_with_armour(lines) if _ARMOUR_END in text else lines))
     for (role, depth), run in groupby(lines, key=lambda line: (line.role, line.depth)):
         if role != "blank":
             yield role, depth, [line.text for line in run]
@@ -152,6 +155,18 @@ def _with_signature(lines: list[MailLine]) -> list[MailLine]:
         if end > number:
             found[number:end] = map(_signed, lines[number:end])
             break
+    return found
+
+
+def _with_armour(lines: list[MailLine]) -> list[MailLine]:
+    """Return lines in which keys and signatures in letters, but not the text that they sign, are marked as such."""
+    found, until = list[MailLine](), ""
+    for line in lines:
+        if line.role == "new" and line.text.startswith(_ARMOUR):
+            until = "blank" if line.text.startswith(_SIGNED_TEXT) else _ARMOUR_END
+        found.append(_signed(line) if until else line)
+        if until and (line.role == until or line.text.startswith(until)):
+            until = ""
     return found
 
 

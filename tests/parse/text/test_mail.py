@@ -232,3 +232,13 @@ def test_the_name_of_an_attachment_may_be_in_bare_bytes() -> None:
     head = "From: a@mill.example\nTo: b@mill.example\nSubject: Plan\nContent-Type: multipart/mixed; boundary=x\n\n"
     part = '--x\nContent-Type: application/pdf; name="M\u00fchle.pdf"\nContent-Disposition: attachment\n\n%PDF\n--x--\n'
     assert _read((head + part).encode()).metadata["attachments"] == ["M\u00fchle.pdf"]
+
+
+def test_keys_and_signatures_in_letters_are_apart_from_the_text_that_they_sign() -> None:
+    armour = "-----BEGIN PGP SIGNATURE-----\n\n" + "iQEzBAEBCAAdFiEE\n" * 15 + "=abcd\n-----END PGP SIGNATURE-----"
+    text = f"-----BEGIN PGP SIGNED MESSAGE-----\nHash: SHA256\n\nThe stone is here.\n\n-- \nAda\n{armour}\n"
+    data = f"From: a@mill.example\nSubject: Stone\n\n{text}".encode()
+    parsed = parse(data, FileType("eml"), ParseOptions())
+    said = [parsed.text[one.start_char : one.end_char] for one in parsed.elements if one.kind == "paragraph"]
+    assert said[1:] == ["The stone is here."]
+    assert "iQEzBAEBCAAdFiEE" in parsed.text
