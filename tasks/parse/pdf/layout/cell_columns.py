@@ -256,9 +256,6 @@ _MOST_PARTED = 0.75
 justified text in a narrow column; a lower share makes lines of such text rows."""
 _MOST_WORDS = 2  # of one figure: "$ 71.15"; a line with more has the figures of several columns
 _MARK = 6  # letters of the number of a clause: "(viii)"
-_MIN_TALLER = 2
-"""Rows with a cell of several lines that are together in the page's content. Columns of text written line by line have
-none."""
 
 
 def columns_of(rows: list[Row]) -> list[Span]:
@@ -404,7 +401,8 @@ def _may_hold_text(rows: list[PlacedRow], columns: list[Column], headed: bool) -
     """Return whether cells may contain sentences: below a header, or in cells of several lines next to names."""
     if _begin_with_text(columns) or _are_long(columns, _SENTENCES):
         return False
-    return headed or _has_taller_cells(rows)
+    # Columns of text that are written line by line have no cells of several lines.
+    return headed or any(len(cell) > 1 for row in rows for cell in row.values())
 
 
 def placed_in(row: Row, spans: list[Span]) -> PlacedRow:
@@ -429,11 +427,6 @@ def _stray(column: Column) -> float:
     spans = [span_of(cell) for cell in column]
     sides = [left for left, _ in spans], [right for _, right in spans], [(left + right) / 2 for left, right in spans]
     return min(max(side) - min(side) for side in sides)
-
-
-def _has_taller_cells(rows: list[PlacedRow]) -> bool:
-    """Return whether several rows have a cell of several lines."""
-    return sum(any(len(cell) > 1 for cell in row.values()) for row in rows) >= _MIN_TALLER
 
 
 def _are_long(columns: list[Column], bounds: tuple[int, int]) -> bool:

@@ -23,8 +23,6 @@ _CANDIDATES = 8  # positions to try, those where most lines begin: each needs a 
 _OUTDENT = 15  # steps of _GRID, so 45 points: how far left of its text the heading of a side box may begin
 _MIN_GUTTER = 5.0  # points: narrower ones are spaces between words
 _SLACK = 3.0  # points by which text, such as hanging punctuation, may reach into a gutter
-_MIN_SHARED = 1.5  # font sizes of height that both sides must share: one line next to another is not a column
-_LEAST_STEP = 5.0  # points to use instead of a smaller font size
 
 # Columns of text.
 _SWITCHES = 0.5
@@ -112,8 +110,6 @@ def _score(held: list[ColumnRun], gutter: float) -> float:
     if not _are_apart(sides, gutter):
         return 0.0
     top, bottom = _shared(sides)
-    if bottom - top < _MIN_SHARED * max(held[0].step, _LEAST_STEP):
-        return 0.0
     less = _height(sides.over, top, bottom)
     score = min(_height(sides.left, top, bottom), _height(sides.right, top, bottom)) - less
     return score if score > 0 and _are_columns(sides) else 0.0
@@ -206,7 +202,6 @@ _LONGEST_SCRIPT, _LONGEST_LETTERS = 12, 3  # signs; raised letters alone: a long
 _RAISED_GAP = 0.3  # between a script and its line: they touch, except for a thin space
 
 # Pieces of a line, as shares of the lesser height unless stated otherwise.
-_ALIKE, _HALF = 0.9, 0.45  # of the font size: for equal sizes; how much lower a cell of another column is
 _LEVEL = 0.5  # minimum overlap of two pieces on one baseline
 _TOUCHING = 0.25  # minimum overlap of any two pieces of a line: even superscripts reach into it
 _LEAST_HEIGHT = 0.1  # points, for text that a page gives no height
@@ -217,7 +212,6 @@ _NEXT_GAP = 0.8  # font sizes between them
 _SAME_SIZE = 0.2  # of the font size, by which that of neighbouring lines may differ
 _PLAIN_STEP = 10.0  # points: a usual font size, for tables, which have none
 _OVERLAP = 0.2  # of the lesser height, by which lines of one column may overlap: boxes extend beyond ascenders
-_STACKED = 0.4  # of the font size, by which stacked runs may overlap
 _IN_ROW = 0.5  # of the font size, or of a lower run's height: runs that overlap more are side by side
 
 
@@ -301,7 +295,7 @@ def _beside(one: TextLine, other: TextLine, reach: float) -> bool:
     """Return whether a piece continues the line to its left, at most `reach` font sizes away."""
     if other.box[2] < one.box[2] or one.text.endswith(HYPHEN):
         return False
-    if reach < _ROW and (one.ruled or _is_half_lower(one, other)):
+    if reach < _ROW and one.ruled:
         return False
     overlap = min(one.box[3], other.box[3]) - max(one.box[1], other.box[1])
     smaller = max(min(one.height, other.height), _LEAST_HEIGHT)
@@ -310,13 +304,6 @@ def _beside(one: TextLine, other: TextLine, reach: float) -> bool:
     # A piece much higher or lower, such as a superscript, must touch the line.
     far = reach * max(one.size, other.size) if overlap > _LEVEL * smaller else _RAISED_GAP * one.size
     return other.box[0] - one.box[2] < far
-
-
-def _is_half_lower(one: TextLine, other: TextLine) -> bool:
-    """Return whether one of two pieces of about one font size is half a line lower, as a cell of another column is."""
-    if not _ALIKE * one.size < other.size < one.size / _ALIKE:
-        return False
-    return abs(one.box[1] + one.box[3] - other.box[1] - other.box[3]) > 2 * _HALF * one.size
 
 
 def _append(one: TextLine, other: TextLine) -> None:
@@ -392,25 +379,11 @@ def _flows(held: list[ColumnRun], depth: int) -> list[list[ColumnRun]]:
     """Return runs as flows, in reading order."""
     if not held:
         return []
-    if _is_stacked(held):
-        return [held]
     lower = sorted(held, key=lambda run: run.top)
-    if _is_stacked(lower):
-        return [lower]
     gutter = best_gutter(held) if depth < _MAX_DEPTH else None
     if gutter is None:
         return [_by_rows(lower)]
     return list(_around(lower, gutter, depth))
-
-
-def _is_stacked(held: list[ColumnRun]) -> bool:
-    """Return whether each run is below the previous one."""
-    before = held[0]
-    for run in held[1:]:
-        if run.top < before.bottom - _STACKED * min(run.step, before.step):
-            return False
-        before = run
-    return True
 
 
 def _around(held: list[ColumnRun], gutter: float, depth: int) -> Iterator[list[ColumnRun]]:
