@@ -23,9 +23,6 @@ from docmill.tasks.parse.pdf.text.pdfium_calls import merged_spans, spans_over
 from docmill.tasks.parse.pdf.text.text_layer import TextLayer
 
 _NEAR_ROWS = 5.5  # line heights: gaps of rows further up or down belong to another table
-_LEVEL = -0.3
-"""Overlap of lines side by side, as a share of the lower one's height. It is negative because a cell in the middle of
-its row is off by half."""
 _MOST_LINES = 6  # of one cell: how many lines back to look for a neighbour, which bounds the work for each line
 _SAME_EDGE = 1.2  # points by which the edges of one column may differ
 _EXACT = 0.3  # points between edges of a column at a narrow gap: other words begin this close only by chance
@@ -135,7 +132,7 @@ def _neighbour(lines: list[TextLine], index: int) -> int | None:
             continue
         if left < end:
             return None
-        if min(lower, bottom) - max(upper, top) > _LEVEL * min(lower - upper, bottom - top):
+        if upper < bottom and top < lower:
             return at
     return None
 
