@@ -27,11 +27,17 @@ _QUOTES = "\"'\u2018\u2019\u201c\u201d\u00ab\u00bb(\u00bf\u00a1"
 _ADDRESS = re.compile(r"\w@\w|https?://|\bwww\.")
 _FORMULA = re.compile(r"[<>={}\\∑∫∈≤≥]")
 _MARKED = re.compile(r"(?:\d{1,2}(?:\.\d{1,2}){0,4}\.?|[A-Z]\.|[IVX]{1,5}\.|§+\s*\d+)\s+\S")
+_RELEASE = re.compile(r"\[?v?\d+(?:\.\d+)+\]?\s+\W{0,2}\d{4}-\d\d-\d\d\W?")  # "3.4.1 (2025-01-27)"
+
+
+def is_release(text: str) -> bool:
+    """Return whether a text is a version and its date, which in lists of changes is a heading without a word."""
+    return _RELEASE.fullmatch(text.strip()) is not None
 
 
 def depth(text: str) -> int:
     """Return the number of parts in the number of a heading: 3 for "1.3.1 Wear", 1 for "Section 4", 0 for none."""
-    match = _NUMBER.match(text)
+    match = None if is_release(text) else _NUMBER.match(text)
     return match["decimal"].count(".") + 1 if match and match["decimal"] else int(match is not None)
 
 
@@ -64,6 +70,8 @@ def is_capital(text: str) -> bool:
 def reads_as_heading(text: str, mono: bool) -> bool:
     """Return whether a line is short, begins and ends like a heading, and contains a word."""
     text = text.rstrip()
+    if is_release(text):
+        return True
     if len(text) >= _MAX_BOLD or not _ends_heading(text) or (not mono and _FORMULA.search(text)):
         return False
     return _begins_heading(text, mono) and _has_word(text, mono)

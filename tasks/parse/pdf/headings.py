@@ -12,6 +12,7 @@ from docmill.tasks.parse.pdf.heading_runs import (
     Look,
     depth,
     is_formula,
+    is_release,
     is_sentence,
     reads_as_heading,
     runs_of,
@@ -158,7 +159,12 @@ def _directly_below(title: HeadingRun, runs: list[HeadingRun]) -> Iterator[Headi
 
 
 def _is_first(run: HeadingRun, title: HeadingRun, runs: list[HeadingRun]) -> bool:
-    """Return whether a run is on the title's page, is smaller, and no heading on a later page has its look."""
+    """Return whether a run is on the title's page, is smaller, and no heading on a later page has its look.
+
+    A version and its date begin a text.
+    """
+    if is_release(run.text):
+        return False
     later = (one for one in runs if one.kept and one.look == run.look and one.page > title.page)
     return run.page == title.page and run.look.size < title.look.size and next(later, None) is None
 
@@ -272,7 +278,8 @@ def _may_be_heading(run: HeadingRun, body: BodyText) -> bool:
 def _is_large_heading(run: HeadingRun, text: str, body: BodyText) -> bool:
     if run.lines[0].font.mono and not run.look.bold:
         return False
-    if len(text) > MAX_HEADING or sum(map(str.isalpha, text)) < 2 or is_sentence(text) or is_formula(text):
+    is_worded = sum(map(str.isalpha, text)) > 1 or is_release(text)
+    if len(text) > MAX_HEADING or not is_worded or is_sentence(text) or is_formula(text):
         return False
     return run.look.size >= _LABEL_SIZE * body.size or run.is_placed()
 

@@ -286,3 +286,13 @@ def test_fonts_for_code_are_told_by_their_names(name: str, mono: bool) -> None:
 def test_sentences_and_captions_are_no_headings(text: str, size: float) -> None:
     pdf = written(("The mill", 18, "bold"), (text, size, "bold"))
     assert headings(read(pdf)) == [(1, "The mill")]
+
+
+@pytest.mark.parametrize(("size", "font"), [(16, "regular"), (10, "bold")])
+def test_a_version_and_its_date_are_a_heading_without_a_word(size: float, font: str) -> None:
+    pdf = page()
+    pdf.text(60, 780, "What has changed", 24, "bold")
+    for y, release in ((740, "3.4.1 (2025-01-27)"), (600, "3.4.0 (2024-11-18)")):
+        pdf.text(60, y, release, size, font)
+        pdf.lines(60, y - 24, LEFT)
+    assert headings(read(pdf)) == [(1, "What has changed"), (2, "3.4.1 (2025-01-27)"), (2, "3.4.0 (2024-11-18)")]

@@ -52,6 +52,7 @@ _WIDER = 1.6
 _LEAST_GAP = 0.5  # of a line's height: below this, tight rows do not make the next gap count as wide
 _SAME_SIZE = 0.05  # of the font size: a larger difference is another font
 _CELL_SIZE = 0.25  # of the font size: rows that differ more, such as a title and its text, are not of one table
+_HEADER_SIZE = 0.4  # the same for a bold header, which may be in smaller capital letters
 _LEAST_BANDS = 3  # rows separated by rules: fewer rules are around a header and a sum
 _TRIES = 3  # starts, and ends, to try for each run of rows: it may include a caption above or a note below
 _MOST_HEADER_ROWS = 4  # above a rule; more are rows of data above a sum
@@ -173,7 +174,9 @@ def _is_heading(row: list[TextLine], cell: TextLine) -> bool:
 def _is_below(above: list[TextLine], row: list[TextLine]) -> bool:
     """Return whether a row is closely below another and about the same font size."""
     one, other = above[0], row[0]
-    if abs(one.size - other.size) > _CELL_SIZE * one.size or _top(row) <= _top(above):
+    is_header = len(above) > 1 < len(row) and all(line.font.bold for line in above)
+    most = _HEADER_SIZE if is_header else _CELL_SIZE
+    if abs(one.size - other.size) > most * one.size or _top(row) <= _top(above):
         return False
     return gap(above, row) < _FAR * other.size
 

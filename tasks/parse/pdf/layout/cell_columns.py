@@ -32,6 +32,7 @@ _END_GAP = 0.7
 """Font sizes of a gap in a strip, for a line above or below all of the strip's rows: it may be a line of text, in which
 the space next to a word in another font is half a font size wide."""
 _SHARED = 0.25  # font sizes of overlap between a gap and a strip: a centred header may reach into its column's gap
+_UNDRAWN_GAP = 0.6  # font sizes of a gap without a drawn space: beside code with a margin of its own it is narrower
 _MOST_NEAR = 100  # gaps to examine near a line, which bounds the work for each line
 _HEADER_ROWS = 3.5  # line heights between the lines of a header, and to the first row below them
 _LEAST_STRIPS = 2  # in which a header has gaps: a line of text may have a gap in one
@@ -112,7 +113,8 @@ def _gaps_of_rows(lines: list[TextLine], layer: TextLayer) -> tuple[list[_RowGap
             places |= {place, index}
     layer.ask_for_words(map(lines.__getitem__, places))
     for at in places:
-        gaps += [(lines[at].middle, *gap) for gap in _loose(lines[at], layer)]
+        wide = {*_loose(lines[at], layer), *layer.undrawn_gaps(lines[at])}
+        gaps += [(lines[at].middle, *gap) for gap in wide]
     return sorted(gaps), places
 
 
@@ -153,12 +155,14 @@ def _cuts(line: TextLine, near: list[_RowGap], beside: bool, figures: bool, laye
 
     A line with no other `beside` it is a row only if its cells begin or end where the cells above and below do.
     """
-    gaps = layer.gaps(line)
+    gaps, undrawn = layer.gaps(line), layer.undrawn_gaps(line)
     least = _GAP * line.size
-    wide, strips = [gap for gap in gaps if _width(gap) > least], _strips(near, least)
-    cut = {*_exact(line, gaps, wide, strips)}
+    wide, strips = [gap for gap in gaps if gap in undrawn or _width(gap) > least], _strips(near, least)
+    between = {*_between(wide, strips, line)}
+    exact = {*_exact(line, gaps, wide, strips)}
+    cut = {*exact, *_unspaced(undrawn, between, near, beside, line.size)}
     if beside:
-        cut.update(_outliers(gaps, {*_between(wide, strips, line)}, cut))
+        cut.update(_outliers([gap for gap in gaps if gap not in undrawn], between, exact))
     if figures:
         cut.update(gap for gap in gaps if _width(gap) > _FIGURES_GAP * line.size)
     return [sum(gap) / 2 for gap in sorted(cut)]
@@ -197,6 +201,14 @@ def _outliers(gaps: list[Gap], between: set[Gap], exact: set[Gap]) -> list[Gap]:
     """Return the gaps in strips that are wider than all spaces of their line."""
     plain = max((_width(gap) for gap in gaps if gap not in between | exact), default=0.0)
     return [gap for gap in between if _width(gap) > plain]
+
+
+def _unspaced(gaps: set[Gap], between: set[Gap], near: list[_RowGap], beside: bool, size: float) -> Iterator[Gap]:
+    """Yield the gaps without a drawn space in strips or before aligned cells, if the line is a row or they are wide."""
+    for gap in gaps:
+        is_aligned = gap in between or sum(abs(start - gap[1]) < _EXACT for _, _, start in near) > 1
+        if is_aligned and (beside or _width(gap) > _UNDRAWN_GAP * size):
+            yield gap
 
 
 def _exact(line: TextLine, gaps: list[Gap], wide: list[Gap], strips: list[_Strip]) -> Iterator[Gap]:

@@ -194,6 +194,7 @@ _OFTEN: dict[str, Any] = {
     "FPDFText_GetCharOrigin": _INT,
     "FPDFText_GetFontSize": _DOUBLE,
     "FPDFText_GetTextObject": Handle,
+    "FPDFText_IsGenerated": _INT,
     "FPDFText_GetRect": _INT,
     "FPDFText_GetCharBox": _INT,
     "FPDFTextObj_GetFont": _POINTER,

@@ -7,7 +7,7 @@ import ctypes
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
-from functools import cache, partial, reduce
+from functools import cache, cached_property, partial, reduce
 from itertools import chain, islice, pairwise, repeat, starmap
 from math import hypot
 from operator import methodcaller
@@ -86,6 +86,8 @@ _MATRIX = 6  # numbers of a matrix of pdfium: (a, b, c, d, e, f)
 _SLOPE = 0.05  # the greatest slope of a level line: scans are askew by less
 _STEPS = 20
 """Steps a point to which heights are rounded: more would need more calls for sizes, fewer would merge sizes."""
+_LEAST_GAPS = 3  # of a line: with fewer, a space that is not drawn may be the only one
+_SPACES, _DRAWN = 50, 0.8  # spaces of a page to examine, and the share that it draws; some programs draw none
 _RISE = 0.5  # points by which a superscript is raised; baselines of one line differ by less
 _SMALLER = 0.9  # of its neighbour's size: superscripts have about two thirds of it, ordinary digits all
 
@@ -357,6 +359,31 @@ class TextLayer:
             pairs = [(before[2], after[0]) for (_, before), (_, after) in pairwise(words)]
             self._gaps[place] = [gap for gap in pairs if gap[0] < gap[1]]
         return self._gaps[place]
+
+    def undrawn_gaps(self, line: TextLine) -> set[Gap]:
+        """Return the gaps of a line where pdfium adds a space, on a page that draws most of its spaces.
+
+        Cells close to each other have such a gap, because each is drawn alone. So does the text after the sign of an
+        item, whose gap is left out.
+        """
+        gaps = self.gaps(line)
+        if not gaps or not self._draws_most_spaces:
+            return set()
+        words = self._words([line])[0]
+        pairs = [((before[2], after[0]), last + 1) for ((_, last), before), (_, after) in pairwise(words)]
+        is_item = line.text[1:2] == " " and not line.text[0].isalnum()
+        found = {gap for gap, place in pairs[is_item:] if gap[0] < gap[1] and self._is_added(place)}
+        # The spaces of some fonts are not drawn.
+        return set() if len(gaps) > _LEAST_GAPS and 2 * len(found) > len(gaps) else found
+
+    def _is_added(self, place: int) -> bool:
+        return bool(self._calls["FPDFText_IsGenerated"](self._reference, place))
+
+    @cached_property
+    def _draws_most_spaces(self) -> bool:
+        places = [at for at, sign in enumerate(self.text) if sign == " "]
+        some = places[:: len(places) // _SPACES + 1]
+        return sum(map(self._is_added, some)) <= (1 - _DRAWN) * len(some)
 
     def placed_in(self, line: TextLine, cell: Callable[[float], int]) -> list[tuple[int, str]]:
         """Return the cells that a line spans, from the left, each with its part of the text.

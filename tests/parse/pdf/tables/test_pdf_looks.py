@@ -1,7 +1,7 @@
 """Tables in looks without rules and without bold headers: told by how their cells stand, and by what they leave out."""
 
 from docmill.storage.schema import Parsed
-from tests.kit.pdf_pages import page, parts, read
+from tests.kit.pdf_pages import LEFT, page, parts, read
 from tests.kit.writers.pdf import Pdf, text_width
 
 Rows = list[tuple[str | list[str], ...]]
@@ -263,3 +263,30 @@ def test_a_centred_heading_between_short_lines_is_one() -> None:
     pdf.text(middle - text_width("What comes now", 10) / 2, y - 20, "What comes now", font="bold")
     pdf.lines(60, y - 44, ["And here it goes on for a few more of them."] * 12)
     assert "What comes now" in " ".join(parts(read(pdf), "title"))
+
+
+def test_cells_as_close_as_words_are_cut_where_the_page_draws_no_space() -> None:
+    rows = [
+        ("model", "string", "all", "Product code, as on its plate"),
+        ("near", "string", "none", "Sorts by distance"),
+    ]
+    rows += [
+        ("state", "string", "all", "Late, or silent for six hours"),
+        ("cursor", "string", "none", "From the last page"),
+    ]
+    pdf = page()
+    pdf.lines(60, 640, LEFT)  # the spaces between these words are drawn
+    ends = 150 + text_width("string", 10) + 3
+    for at, row in enumerate(rows):
+        for x, cell in zip((80, 150, ends, 290), row, strict=True):
+            pdf.text(x, 740 - 20 * at, cell)
+    assert cells_of(read(pdf)) == [[[*row] for row in rows]]
+
+
+def test_a_bold_header_in_smaller_capitals_belongs_to_its_table() -> None:
+    pdf = page()
+    for x, name in zip((60, 200, 400), ("FIELD", "MEANING", "UNIT"), strict=True):
+        pdf.text(x, 740, name, 7.5, "bold")
+    rows: Rows = [("wind", "mean of ten minutes", "m/s"), ("snow", "depth of it", "cm")]
+    written(pdf, (60, 200, 400), 720, rows)
+    assert cells_of(read(pdf)) == [[["FIELD", "MEANING", "UNIT"], *([*row] for row in rows)]]
