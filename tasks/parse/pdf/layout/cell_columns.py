@@ -76,12 +76,13 @@ def cut_as_neighbours(lines: list[TextLine], layer: TextLayer) -> list[TextLine]
     gaps, places = _gaps_of_rows(lines, layer)
     found: list[list[TextLine]] = []
     for index, line in enumerate(lines):
-        near = _crossing(line, gaps)
-        beside = index in places
-        figures = not any(map(str.isalpha, line.text))
-        may_be_row = " " in line.text and (near or beside or figures)
-        found.append(parted(line, _cuts(line, near, beside, figures, layer), layer) if may_be_row else [line])
-        _insert(gaps, found[-1])
+        found.append([line])
+        if " " not in line.text:
+            continue
+        near, figures = _crossing(line, gaps), not any(map(str.isalpha, line.text))
+        if near or figures:
+            found[-1] = parted(line, _cuts(line, near, index in places, figures, layer), layer)
+            _insert(gaps, found[-1])
     _cut_headers(found, gaps, places, layer)
     return [*chain.from_iterable(found)]
 
@@ -141,13 +142,19 @@ def _neighbour(lines: list[TextLine], index: int) -> int | None:
 
 def _crossing(line: TextLine, gaps: list[_RowGap]) -> list[_RowGap]:
     """Return the gaps of nearby rows that are above or below the words of a line."""
-    if " " not in line.text:
-        return []
-    (left, _, right, _), middle = line.box, line.middle
     reach = _NEAR_ROWS * max(line.height, line.size)
-    first, last = bisect_left(gaps, (middle - reach,)), bisect_left(gaps, (middle + reach,))
-    near = gaps[first : min(last, first + _MOST_NEAR)]
-    return [gap for gap in near if gap[1] < right and gap[2] > left and gap[0] != middle]
+    return _over(line, _between_heights(gaps, line.middle - reach, line.middle + reach))
+
+
+def _over(line: TextLine, gaps: list[_RowGap]) -> list[_RowGap]:
+    """Return the gaps of other rows within the width of a line."""
+    (left, _, right, _), middle = line.box, line.middle
+    return [gap for gap in gaps if gap[1] < right and gap[2] > left and gap[0] != middle]
+
+
+def _between_heights(gaps: list[_RowGap], upper: float, lower: float) -> list[_RowGap]:
+    first = bisect_left(gaps, (upper,))
+    return gaps[first : min(bisect_left(gaps, (lower,), first), first + _MOST_NEAR)]
 
 
 def _cuts(line: TextLine, near: list[_RowGap], beside: bool, figures: bool, layer: TextLayer) -> list[float]:
@@ -182,10 +189,11 @@ def _of_header(line: TextLine, rows: list[_RowGap], layer: TextLayer) -> set[Gap
 
 
 def _crossed(line: TextLine, rows: list[_RowGap]) -> list[_Strip]:
-    """Return the strips within a line's width that the rows closely below leave free."""
-    first = bisect_left(rows, (line.middle + _SHARED * line.size,))
-    last = bisect_left(rows, (line.middle + _HEADER_ROWS * line.height,))
-    strips = _strips(rows[first : min(last, first + _MOST_NEAR)], _GAP * line.size)
+    """Return the strips within a line's width that the rows closely below leave free, if there are several."""
+    below = _between_heights(rows, line.middle + _SHARED * line.size, line.middle + _HEADER_ROWS * line.height)
+    if len(_over(line, below)) < _LEAST_STRIPS:
+        return []
+    strips = _strips(below, _GAP * line.size)
     return [strip for strip in strips if line.left < strip.left and strip.right < line.right]
 
 
