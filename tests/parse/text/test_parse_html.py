@@ -243,3 +243,23 @@ def test_menus_of_generated_references_are_furniture_and_the_usual_language_is_n
     parsed = parse(f"<html><body>{body}{code}</body></html>".encode(), FileType("html"), ParseOptions())
     told = [parsed.text[one.start_char : one.end_char] for one in parsed.elements if one.kind != "furniture"]
     assert told == ["## Class Mill", "It turns the wheel of a mill, and grinds.", "```\nmill.turn()\n```"]
+
+
+@pytest.mark.parametrize(
+    ("code", "text"),
+    [
+        ("<code><div class=line><i>a</i> = 1</div><div class=line>b = 2</div></code>", "a = 1\nb = 2"),
+        ("<div>one\n</div><div>two\n</div>", "one\ntwo"),
+        ("<div>one</div>\n<div>  two</div>\n", "one\n  two"),
+        ("<ol class=linenums><li>first()<li>second()</ol>", "first()\nsecond()"),
+        ("<span>one</span> <span>line</span>", "one line"),
+    ],
+)
+def test_the_lines_of_code_that_are_elements_are_lines(code: str, text: str) -> None:
+    page = f"<h1>T</h1><pre>{code}</pre>"
+    assert parse(page.encode(), FileType("html"), ParseOptions()).text == f"# T\n\n```\n{text}\n```"
+
+
+def test_the_inside_of_an_element_of_the_pages_own_is_text() -> None:
+    page = "<h1>T</h1><m-m><template shadowrootmode=open><p>Shown</p></template></m-m><template><p>No</p></template>"
+    assert parse(page.encode(), FileType("html"), ParseOptions()).text == "# T\n\nShown"

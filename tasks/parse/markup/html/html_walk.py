@@ -192,7 +192,7 @@ class PageWalk:
         if is_hidden(node):
             return True
         self._flush()
-        text = "".join(node.itertext()).replace(LINE_BREAK, "\n").replace("\r\n", "\n")
+        text = _typed(node).replace(LINE_BREAK, "\n").replace("\r\n", "\n")
         if _NUMBERS.fullmatch(text):
             return True  # a gutter of line numbers
         if self._furniture:
@@ -381,6 +381,18 @@ _SITE: dict[str, Callable[[Any], bool]] = {
     "header": is_site_header,
 }
 """Boxes outside an article that are furniture, each with its test."""
+
+
+_LINES = ("div", "li", "p", "tr")  # elements that begin and end a line, as programs that colour code write them
+_EDGE = f"{LINE_BREAK}\ue00b"  # represents where a line begins and ends; private-use characters
+_EDGES = re.compile(f"\n?(?:{_EDGE})+(?:\n(?:{_EDGE})+)*")
+
+
+def _typed(node: Any) -> str:
+    """Return the text of an element whose line ends count; the tree is modified."""
+    for line in node.iter(*_LINES):
+        line.text, line.tail = f"{_EDGE}{line.text or ''}", f"{_EDGE}{line.tail or ''}"
+    return _EDGES.sub("\n", "".join(node.itertext())).removeprefix("\n")
 
 
 def _labels(drawing: Any) -> str:

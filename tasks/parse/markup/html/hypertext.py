@@ -7,7 +7,7 @@ standard, 13.2.6.5).
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from itertools import chain
 from typing import Any
@@ -88,6 +88,7 @@ _NEVER_NAMED = re.compile(
     re.IGNORECASE,
 )
 _AROUND = ("nav", "footer", "form", "header", "dialog", "noscript", "template")
+_SHADOW = "shadowrootmode"  # of a template that is shown, as the inside of an element of the page's own
 _ASKING = ("input", "form", "textarea", "select", "iframe")  # panels that ask a reader for input
 _FEWEST_LETTERS = 12  # of a panel: fewer are a label or a count
 _TEXTUAL = frozenset(("div", "section", "dd", "p", "ul", "ol", "pre", "table", "article", "figure", "aside"))
@@ -122,17 +123,10 @@ def page_tree(page: str) -> Any:
     if root is None:
         return None
     end_foreign(root)
-    # Searching a page's text takes a tenth of the time of walking its tree, and few pages have either.
-    if _TABLE_ROLE.search(page):
-        name_tables(root)
-    if _HIDING.search(page):
-        open_panels(root)
-    if SIGNS.search(page):
-        state_depths(root)
-    if _ALIGNED in page:
-        _name_scripts(root)
-    if CONTROLS.search(page):
-        show_form_values(root)
+    # Searching a page's text takes a tenth of the time of walking its tree, and few pages have what is searched for.
+    for concerns, change in _CHANGES:
+        if concerns(page):
+            change(root)
     styled = "line-through" in page and _STRUCK_STYLE.search(page) is not None
     if styled or any(sign in page for sign in _STRIKING):
         mark_struck(root, styled)
@@ -407,3 +401,19 @@ def _below(button: Any) -> Any:
     """Return what follows a button, or the box in which it is last; None if nothing does."""
     below, around = button.getnext(), button.getparent()
     return around.getnext() if below is None and around is not None else below
+
+
+def _show_shadows(root: Any) -> None:
+    for shadow in root.xpath(f"//template[@{_SHADOW}]"):
+        shadow.tag = "div"
+
+
+_CHANGES: tuple[tuple[Callable[[str], Any], Callable[[Any], None]], ...] = (
+    (lambda page: _SHADOW in page, _show_shadows),
+    (_TABLE_ROLE.search, name_tables),
+    (_HIDING.search, open_panels),
+    (SIGNS.search, state_depths),
+    (lambda page: _ALIGNED in page, _name_scripts),
+    (CONTROLS.search, show_form_values),
+)
+"""Changes of a page's tree, each with a test of the page's text."""
