@@ -132,7 +132,8 @@ def span_of(lines: list[TextLine]) -> Span:
 
 
 STRAY = 4.0  # points: edges within one column differ by less, from rounding and letter shapes; columns by far more
-_HIGHEST = 150.0  # points from one rule to the next: more is not a row
+_LEAST_RULES = 3  # of one width: two are around a paragraph or a header
+_LOWEST, _HIGHEST = 6.0, 150.0  # points from one rule to the next: less is a double rule, more is not a row
 _MOST_RULES = 200  # of a page to compare; more are a form or a drawing
 
 
@@ -148,7 +149,13 @@ def bands_of(rules: LevelRules) -> list[Box]:
                 break
         else:
             groups.append([rule])
-    return [(left, upper, right, lower) for group in groups for (upper, left, right), (lower, _, _) in pairwise(group)]
+    return [
+        (upper[1], upper[0], upper[2], lower[0])
+        for group in groups
+        if len(group) >= _LEAST_RULES
+        for upper, lower in pairwise(group)
+        if lower[0] - upper[0] > _LOWEST
+    ]
 
 
 def _band(line: TextLine, bands: list[Box]) -> Box | None:

@@ -202,6 +202,7 @@ _LONGEST_SCRIPT, _LONGEST_LETTERS = 12, 3  # signs; raised letters alone: a long
 _RAISED_GAP = 0.3  # between a script and its line: they touch, except for a thin space
 
 # Pieces of a line, as shares of the lesser height unless stated otherwise.
+_ALIKE, _HALF = 0.9, 0.45  # of the font size: for equal sizes; how much lower a cell of another column is
 _LEVEL = 0.5  # minimum overlap of two pieces on one baseline
 _TOUCHING = 0.25  # minimum overlap of any two pieces of a line: even superscripts reach into it
 _LEAST_HEIGHT = 0.1  # points, for text that a page gives no height
@@ -295,7 +296,7 @@ def _beside(one: TextLine, other: TextLine, reach: float) -> bool:
     """Return whether a piece continues the line to its left, at most `reach` font sizes away."""
     if other.box[2] < one.box[2] or one.text.endswith(HYPHEN):
         return False
-    if reach < _ROW and one.ruled:
+    if reach < _ROW and (one.ruled or _is_half_lower(one, other)):
         return False
     overlap = min(one.box[3], other.box[3]) - max(one.box[1], other.box[1])
     smaller = max(min(one.height, other.height), _LEAST_HEIGHT)
@@ -304,6 +305,13 @@ def _beside(one: TextLine, other: TextLine, reach: float) -> bool:
     # A piece much higher or lower, such as a superscript, must touch the line.
     far = reach * max(one.size, other.size) if overlap > _LEVEL * smaller else _RAISED_GAP * one.size
     return other.box[0] - one.box[2] < far
+
+
+def _is_half_lower(one: TextLine, other: TextLine) -> bool:
+    """Return whether one of two pieces of about one font size is half a line lower, as a cell of another column is."""
+    if not _ALIKE * one.size < other.size < one.size / _ALIKE:
+        return False
+    return abs(one.box[1] + one.box[3] - other.box[1] - other.box[3]) > 2 * _HALF * one.size
 
 
 def _append(one: TextLine, other: TextLine) -> None:
