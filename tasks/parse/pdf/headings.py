@@ -182,7 +182,7 @@ def _front(runs: list[HeadingRun]) -> list[HeadingRun]:
 Pages = list[list[TextLine]]
 Outline = Mapping[tuple[int, str], int]
 
-MAX_HEADING = 200  # letters: longer large text is a paragraph, such as an introduction or a quotation
+_MAX_HEADING = 200  # letters: longer large text is a paragraph, such as an introduction or a quotation
 _MOST_BOLD, _MOST_ITALIC = 0.4, 0.3  # of a document's letters: with more, its text itself is bold or italic
 _APART = 0.25  # font sizes between a bold heading and other bold text
 _LABEL_SIZE = 1.5  # of the body's size: smaller large letters may be labels of a drawing
@@ -239,7 +239,7 @@ def _mark_titles(page: list[TextLine], wanted: dict[str, int]) -> None:
 def _readings(page: list[TextLine], index: int, titles: Iterable[str]) -> Iterator[tuple[str, int]]:
     """Yield the text of a line, alone and with the next lines, while a title may begin with it, and its end."""
     text = squeeze(page[index].text)
-    if not text or len(text) > MAX_HEADING:
+    if not text or len(text) > _MAX_HEADING:
         return
     for end in range(index + 1, min(index + _MAX_LINES, len(page)) + 1):
         yield text, end
@@ -279,7 +279,7 @@ def _is_large_heading(run: HeadingRun, text: str, body: BodyText) -> bool:
     if run.lines[0].font.mono and not run.look.bold:
         return False
     is_worded = sum(map(str.isalpha, text)) > 1 or is_release(text)
-    if len(text) > MAX_HEADING or not is_worded or is_sentence(text) or is_formula(text):
+    if len(text) > _MAX_HEADING or not is_worded or is_sentence(text) or is_formula(text):
         return False
     return run.look.size >= _LABEL_SIZE * body.size or run.is_placed()
 

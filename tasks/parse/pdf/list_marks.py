@@ -35,7 +35,7 @@ def marker_of(text: str) -> re.Match[str] | None:
 
 
 _LONGEST = 6  # characters of a mark: "(viii)"
-_REACH = 2.0  # font sizes between a mark and its item; text further away is a cell of a table
+_REACH = 2.5  # font sizes between a mark and its item; text further away is a cell of a table, or of a drawing
 _SIGNS = "\u2022\u25cf\u25cb\u25e6\u25b8\u25aa"  # always begin an item when they precede text
 _SHARED_LEVEL = 0.6  # of the height, by which a mark and the first line of its item overlap
 
@@ -92,21 +92,23 @@ def _begins_right_of(item: Item, mark: Item) -> bool:
     return shared > _SHARED_LEVEL * min(item.height, mark.height)
 
 
-_NEAR = 2.5  # font sizes: a dot further from the text is part of a drawing
 _LARGE = 0.6  # of the font size: larger dots are boxes or pictures
 _MOST = 1_000_000  # pairs of a dot and a line: beyond it, the page is a drawing
 _FINENESS = 2  # steps per point for comparing the sizes of dots: exact sizes of one bullet differ by rounding
 
 
 def with_bullets(lines: list[TextLine], dots: list[Box]) -> None:
-    """Write a bullet at the beginning of each line with a dot before it, unless other text is next to the dot."""
-    found = _repeated(dots)
-    if not found or len(found) * len(lines) > _MOST:
+    """Write a bullet at the beginning of each line with a dot before it, unless other text is next to the dot.
+
+    Bullets have one size, and two of them are in one column.
+    """
+    if len(dots) * len(lines) > _MOST:
         return
-    items = [*_items(found, lines)]
-    columns, bullets = _columns(found), {*_repeated([dot for _, dot in items])}
+    items = [*_items(dots, lines)]
+    columns = Counter((*_size(dot), round(dot[0])) for _, dot in items)
+    sizes = {(wide, high) for (wide, high, _), count in columns.items() if count > 1}
     for item, dot in items:
-        if dot in bullets or columns[_column(dot)] > 1:  # dots of drawings are next to text by chance
+        if _size(dot) in sizes:  # a dot of a drawing is next to text by chance
             _write_bullet(item, dot)
 
 
@@ -132,7 +134,7 @@ def _beside(dot: Box, ordered: list[TextLine], bottoms: list[float], tallest: fl
 def _first_right(dot: Box, beside: list[TextLine]) -> TextLine | None:
     """Return the first line right of a dot; None unless it is near and large enough to be the dot's item."""
     right = min((line for line in beside if line.box[0] >= dot[2]), key=lambda line: line.box[0], default=None)
-    if right is None or right.box[0] - dot[2] > _NEAR * right.size:
+    if right is None or right.box[0] - dot[2] > _REACH * right.size:
         return None
     return right if dot[3] - dot[1] <= _LARGE * right.size else None
 
@@ -146,21 +148,6 @@ def _write_bullet(item: TextLine, dot: Box) -> None:
     if marker_of(item.text) is None:
         item.text = f"\u2022 {item.text}"
     item.box = (dot[0], *item.box[1:])
-
-
-def _repeated(dots: list[Box]) -> list[Box]:
-    """Return the dots of sizes that occur at least twice in one column; a single dot is part of a drawing."""
-    sizes = {(wide, high) for (wide, high, _), count in _columns(dots).items() if count > 1}
-    return [dot for dot in dots if _size(dot) in sizes]
-
-
-def _columns(dots: list[Box]) -> Counter[tuple[int, int, int]]:
-    """Return the number of dots of each size and left edge."""
-    return Counter(map(_column, dots))
-
-
-def _column(dot: Box) -> tuple[int, int, int]:
-    return (*_size(dot), round(dot[0]))
 
 
 def _size(dot: Box) -> tuple[int, int]:

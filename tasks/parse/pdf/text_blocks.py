@@ -13,7 +13,6 @@ from typing import Any
 
 from docmill.tasks.parse.canvas import Box
 from docmill.tasks.parse.passes.run_in_headings import LedParagraph, headed
-from docmill.tasks.parse.pdf.headings import MAX_HEADING
 from docmill.tasks.parse.pdf.layout.rows import Item, PageTable, append_table
 from docmill.tasks.parse.pdf.list_marks import BULLET, CAPTION, NUMBER, marker_of
 from docmill.tasks.parse.pdf.text.characters import HYPHEN, LEVEL, RAISED
@@ -107,7 +106,6 @@ _TIGHT_GAP = 0.6  # lines with a smaller gap always belong together
 _WIDE_GAP = 1.5  # the same if a sentence clearly continues: its two lines may be the only sign of wide spacing
 _MORE_GAP = 0.35  # by which a gap may be larger than usual: between paragraphs it is larger by about half a line
 _NEXT_STEP = 1.3  # minimum distance between the bottoms of the last line of a paragraph and the next paragraph's first
-_HEADING_GAP = 0.8  # between the lines of one heading; two headings are further apart
 _BLANK_LINES = 3.4  # the height of two blank lines, which code may have; a larger gap begins another listing
 _RECENT_GAPS = 4  # lines at the end of a block, of which the smallest gap is the usual one
 
@@ -260,7 +258,7 @@ def _continues(block: list[TextLine], line: TextLine, measure: FlowMeasure, code
         return _is_more_code(last, line)
     if not _is_set_below(last, line) or _is_far_below(block, line, measure):
         return False
-    return _is_more_heading(block, line) if line.level else not _begins(block, line, measure)
+    return line.level > 0 or not _begins(block, line, measure)
 
 
 def _is_other_kind(last: TextLine, line: TextLine) -> bool:
@@ -294,11 +292,6 @@ def _is_within_sentence(last: TextLine, line: TextLine, measure: FlowMeasure) ->
     if abs(line.box[0] - last.box[0]) > _SAME_INDENT or not may_go_on(last, line) or last.text.endswith(_ENDS):
         return False
     return measure.is_full(last)
-
-
-def _is_more_heading(block: list[TextLine], line: TextLine) -> bool:
-    gap = line.box[1] - block[-1].box[3]
-    return gap < _HEADING_GAP * line.size and len(line.text) + sum(len(one.text) for one in block) < MAX_HEADING
 
 
 def _is_code(line: TextLine) -> bool:
