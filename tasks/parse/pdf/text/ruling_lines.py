@@ -102,8 +102,11 @@ def page_rules(page: OpenPage, place: Place, only_dots: bool = False) -> PageRul
 
     `only_dots` skips the rules, which are slower to read.
     """
+    objects, kinds = page.objects
+    if _PATH not in kinds and _FORM not in kinds:  # a page of plain text
+        return PageRules()
     walk = _ObjectWalk(only_dots)
-    walk.visit(*page.objects, place, 0)
+    walk.visit(objects, kinds, place, 0)
     level, upright = joined_rules(walk.rules.level), joined_rules(walk.rules.upright)
     if max(len(level), len(upright), len(walk.rules.dots)) > _MAX_RULES:
         return PageRules()
