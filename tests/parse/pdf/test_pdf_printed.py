@@ -179,3 +179,23 @@ def test_a_listing_close_below_a_line_that_is_not_full_stays_one() -> None:
     wrapped(pdf, "Whoever wants all of the mill at once, as the miller does, can type `build`", "`build all`", "`wait`")
     pdf.text(60, 690, "and then goes to the river, to the hills above it, and to the three towns, and comes back.")
     assert [kind for kind, _ in kinds(read(pdf))] == ["paragraph", "code", "paragraph"]
+
+
+def test_a_drawn_bullet_stays_where_a_box_around_code_cuts_its_line() -> None:
+    pdf = page()
+    pdf.text(60, 760, "Do this:")
+    leads = ["Run", "Then run the command", "At last, run"]
+    for at, lead in enumerate(leads):
+        y = 740 - 24 * at
+        dot(pdf, 70, y + 2)
+        pdf.text(80, y, lead)
+        x = 80 + text_width(f"{lead} ", 10)
+        pdf.text(x + 3, y, "build all", font="mono")
+        end = x + 6 + text_width("build all", 10, "mono")
+        for side in (x, end):
+            pdf.pages[-1].append(f"{side} {y - 4} 0.5 14 re f")
+        pdf.text(end + 3, y, "and wait.")
+    for side in (300, 400):  # a table elsewhere, for which rules are looked for
+        pdf.text(side, 640, "a cell")
+        pdf.text(side, 620, "a cell")
+    assert parts(read(pdf), "list_item") == [f"- {lead} build all and wait." for lead in leads]

@@ -79,6 +79,9 @@ from docmill.tasks.parse.pdf.text.right_to_left import (
     word_in_reading_order,
 )
 
+DRAWN_BULLET = "\u2022 "
+"""What a line gets for a dot before it, which is not in the text of the page."""
+
 _WORDS = re.compile(r"[^\s\x02\ufffe]+")
 _SIGN_FIRST = re.compile(r"\x02(?<![^\n]\x02)(?= )")  # from a font without letters; elsewhere it marks a cut word
 _SPAN = methodcaller("span")
@@ -345,6 +348,9 @@ class TextLayer:
         made = self._made(self._texts(line, spans), spans)
         for piece in made[:-1]:
             piece.ruled = True
+        if line.text.startswith(DRAWN_BULLET) and not made[0].text.startswith(DRAWN_BULLET):
+            made[0].text = DRAWN_BULLET + made[0].text
+            made[0].box = (line.left, *made[0].box[1:])
         return made
 
     def ask_for_words(self, lines: Iterable[TextLine]) -> None:
