@@ -199,3 +199,12 @@ def test_a_drawn_bullet_stays_where_a_box_around_code_cuts_its_line() -> None:
         pdf.text(side, 640, "a cell")
         pdf.text(side, 620, "a cell")
     assert parts(read(pdf), "list_item") == [f"- {lead} build all and wait." for lead in leads]
+
+
+def test_a_written_bullet_stays_one_where_its_line_is_cut() -> None:
+    pdf = page()
+    for y, name, text in ((740, "Noise", "Time of day"), (722, "Leak", "Share of the water"), (704, "Wear", "Years")):
+        pdf.text(60, y, name)
+        pdf.text(200, y, "\u2022")
+        pdf.text(214, y, text)
+    assert "\u2022 \u2022" not in read(pdf).text

@@ -348,7 +348,7 @@ class TextLayer:
         made = self._made(self._texts(line, spans), spans)
         for piece in made[:-1]:
             piece.ruled = True
-        if line.text.startswith(DRAWN_BULLET) and not made[0].text.startswith(DRAWN_BULLET):
+        if line.text.startswith(DRAWN_BULLET) and made[0].text[0] != DRAWN_BULLET[0]:
             made[0].text = DRAWN_BULLET + made[0].text
             made[0].box = (line.left, *made[0].box[1:])
         return made
