@@ -19,6 +19,7 @@ _NUMBER = re.compile(r"[\divxlc](?:(?<=\d)\d*|(?<=[ivxlc])(?<!\w[ivxlc])[ivxlc]*
 _SHARP = "\u266f"  # replaces a "#" of the text itself, which is not a number
 _ROMAN = {"i": 1, "v": 5, "x": 10, "l": 50, "c": 100}
 _CLAUSE = re.compile(r"\W*#(?:[.)]|\.#)+\W*")  # "4.", "2.2", "(3)", "18.13"
+_DOTTED = re.compile(r"#(?:\.#)*")
 # "12", "- 8 -", "Page 4 of 18", "A-3", "3/7"
 _LONE = re.compile(r"\W*(?:\w{1,6}[. -]\s*)?#(?:\s*(?:/|\w{1,4})\s*#)?\W*")
 # A number that a space separates from other text. A dot before or after it makes it the number of a clause.
@@ -54,6 +55,16 @@ def is_clause(form: str) -> bool:
     return _CLAUSE.fullmatch(form) is not None
 
 
+def _clause_numbers(form: str) -> set[int]:
+    """Return the indexes, from 0, of the numbers in a form that are parts of a dotted number, as in "section #.#"."""
+    found, at = set(), 0
+    for match in _DOTTED.finditer(form):
+        more = match[0].count("#")
+        found |= set(range(at, at + more)) if more > 1 else set()
+        at += more
+    return found
+
+
 def is_lone(form: str) -> bool:
     """Return whether a form is a page number with at most one word before it, such as "page # of #"."""
     return _LONE.fullmatch(form) is not None and not is_clause(form)
@@ -70,16 +81,19 @@ def repeat(form: str, lines: Sequence[tuple[int, tuple[int, ...]]]) -> bool:
 
     Their numbers must stay the same or count with the pages; without a word next to them, one must count.
     """
-    pages = [page for page, _ in lines]
-    columns = zip(*(values for _, values in lines), strict=True)
-    counted = {counts(pages, column) for column in columns if len({*column}) > 1}
-    if False in counted:
+    columns = list(zip(*(values for _, values in lines), strict=True))
+    counted = _counted_columns([page for page, _ in lines], columns, _clause_numbers(form))
+    if any(at not in counted and len(set(column)) > 1 for at, column in enumerate(columns)):
         return False
-    return "#" not in form or _has_words(form) or (True in counted and not is_clause(form))
+    return not columns or _has_words(form) or (bool(counted) and not is_clause(form))
 
 
 def _has_words(form: str) -> bool:
     return any(map(str.isalpha, form))
+
+
+def _counted_columns(pages: Sequence[int], columns: Sequence[Sequence[int]], clause: set[int]) -> set[int]:
+    return {at for at, column in enumerate(columns) if at not in clause and counts(pages, column)}
 
 
 def counts(pages: Sequence[int], values: Sequence[int]) -> bool:
@@ -230,7 +244,7 @@ def _mark_told(found: list[_Marginal], body: float) -> None:
 
     Large text at the head may be a title. At the foot size does not count: a page may have less text than its foot.
     """
-    told = [one for one in found if _TOLD.fullmatch(one.form)]
+    told = [one for one in found if _tells_number(one)]
     _mark_beside(told, [one for one in found if not one.top or one.line.size < body * _LARGE])
     _mark_below({one.page: one.distance for one in told if not one.top}, found)
 
@@ -239,6 +253,11 @@ def _mark_below(feet: dict[int, float], found: list[_Marginal]) -> None:
     """Mark text below page numbers; `feet` has the numbers' distances from the edge."""
     for one in found:
         one.line.furniture |= not one.top and one.distance < feet.get(one.page, one.distance)
+
+
+def _tells_number(one: _Marginal) -> bool:
+    """Return whether a line is a page number by its wording; "page 30" in lower case may end a sentence."""
+    return _TOLD.fullmatch(one.form) is not None and (not one.line.text[0].islower() or one.form.count("#") > 1)
 
 
 def _mark_lowest(sheets: list[PageContent]) -> None:

@@ -23,6 +23,7 @@ _NUMBER = re.compile(
     r"|§+\s*(?P<paragraph>\d{1,3}))",
     re.IGNORECASE,
 )
+_ITEM = re.compile(r"\(?(?:[a-z]|[ivx]{1,4}|\d{1,2})\)\s|[A-Za-z]\.\s+[a-z]")
 _QUOTES = "\"'\u2018\u2019\u201c\u201d\u00ab\u00bb(\u00bf\u00a1"
 _ADDRESS = re.compile(r"\w@\w|https?://|\bwww\.")
 _FORMULA = re.compile(r"[<>={}\\∑∫∈≤≥]")
@@ -43,7 +44,7 @@ def depth(text: str) -> int:
 
 def says_no_heading(text: str) -> bool:
     """Return whether a line of any size is a list item, a caption, an address or an entry of a table of contents."""
-    begins = BULLET.match(text) or CAPTION.match(text)
+    begins = BULLET.match(text) or CAPTION.match(text) or _ITEM.match(text)
     return bool(begins or LEADERS.search(text) or _ADDRESS.search(text))
 
 
@@ -114,6 +115,7 @@ _APART = 0.45  # lines with larger gaps are separate; within paragraphs it is ab
 _WIDE = 2.5  # within a line: two pieces further apart are a row of a table, or labels of a drawing
 _FULL = 0.4  # of the width of the text around: a line that continues below ends no further from the right edge
 _ALIGNED = 2.0  # font sizes by which a heading may be indented against the text around it
+_INDENT = 0.5  # minimum font sizes by which the text of an item begins right of its mark
 _AROUND = 6  # lines above and below that show how wide the text is
 
 
@@ -171,6 +173,13 @@ class HeadingRun:
     def gap_below(self) -> float:
         """Return the gap to the line below in font sizes; infinite at the end of a column."""
         return _gap(self.lines[-1], self.after)
+
+    def goes_on_item(self) -> bool:
+        """Return whether it continues the text of a list item above, whose mark may be in another font."""
+        first, before = self.lines[0], self.before
+        if before is None or not BULLET.match(before.text) or abs(before.size - first.size) > _SAME_SIZE * first.size:
+            return False
+        return before.left + _INDENT * first.size < first.left < before.right and self.gap_above() < _LARGE_GAP
 
     def is_spread(self) -> bool:
         """Return whether an unnumbered line has a wide gap inside."""

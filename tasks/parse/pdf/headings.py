@@ -115,6 +115,7 @@ _BELOW_BYLINE = re.compile(
 """Headings directly below the authors and the date of a paper."""
 _YEAR = re.compile(r"(?<!\d)(?:19|20)\d\d(?!\d)")
 _DATE_WORDS = 4  # "Zurich, 3 May 2024"
+_LEAST_LETTERS = 6  # of a title to find within a heading, or the reverse: fewer match by chance
 
 
 def mark_title(runs: list[HeadingRun], stated: str) -> str:
@@ -125,7 +126,7 @@ def mark_title(runs: list[HeadingRun], stated: str) -> str:
     first = _front(runs)
     if not first:
         return stated
-    title = max(first, key=lambda run: run.look.size)
+    title = _agreed(first, stated) or max(first, key=lambda run: run.look.size)
     for run in _byline(title, runs):
         run.kept = False
     return stated or title.text
@@ -179,10 +180,21 @@ def _front(runs: list[HeadingRun]) -> list[HeadingRun]:
     return [run for run in kept if run.page < kept[0].page + _FIRST_PAGES]
 
 
+def _agreed(first: list[HeadingRun], stated: str) -> HeadingRun | None:
+    return next((run for run in first if _agrees(stated, run.text)), None)
+
+
+def _agrees(stated: str, text: str) -> bool:
+    """Return whether a stated title and a heading are equal, or one contains the other."""
+    one, other = sorted((squeeze(stated), squeeze(text)), key=len)
+    return len(one) >= _LEAST_LETTERS and one in other
+
+
 Pages = list[list[TextLine]]
 Outline = Mapping[tuple[int, str], int]
 
 _MAX_HEADING = 200  # letters: longer large text is a paragraph, such as an introduction or a quotation
+_MOST_LINES = 3  # of a heading as large as the text: more are a bold or italic paragraph
 _MOST_BOLD, _MOST_ITALIC = 0.4, 0.3  # of a document's letters: with more, its text itself is bold or italic
 _APART = 0.25  # font sizes between a bold heading and other bold text
 _LABEL_SIZE = 1.5  # of the body's size: smaller large letters may be labels of a drawing
@@ -268,7 +280,7 @@ def _marks_headings(pages: Pages) -> tuple[bool, bool]:
 def _may_be_heading(run: HeadingRun, body: BodyText) -> bool:
     """Return whether lines that stand out are a heading."""
     text = run.text
-    if run.is_spread() or says_no_heading(text) or _is_within_code(run, body):
+    if run.is_spread() or run.goes_on_item() or says_no_heading(text) or _is_within_code(run, body):
         return False
     if body.is_large(run.look):
         return _is_large_heading(run, text, body)
@@ -289,7 +301,7 @@ def _is_weak_heading(run: HeadingRun, text: str, body: BodyText) -> bool:
     font = run.lines[0].font
     if not reads_as_heading(text, font.mono) or not (body.bold if run.look.bold else body.italic):
         return False
-    if not run.is_wrapped() or not run.is_placed():
+    if len(run.lines) > _MOST_LINES or not run.is_wrapped() or not run.is_placed():
         return False
     return _is_above_text(run, body) and (_is_alone(run) if font.bold else _is_apart(run, body))
 

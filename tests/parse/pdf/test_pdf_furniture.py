@@ -38,7 +38,7 @@ def test_numbers_of_clauses_stay_where_they_are_and_feet_go(foot: str) -> None:
         assert f"{clause} The " in parsed.text
 
 
-@pytest.mark.parametrize("number", ["{}.", "({})"])
+@pytest.mark.parametrize("number", ["{}.", "({})", "Section 3.0{}"])
 def test_numbers_of_clauses_that_go_up_by_one_a_page_stay(number: str) -> None:
     clauses = [number.format(at) for at in range(1, 7)]
     parsed = read(_contract(clauses, "{page}", first=7))

@@ -276,6 +276,19 @@ def test_fonts_for_code_are_told_by_their_names(name: str, mono: bool) -> None:
     assert _named(name.encode())[1] is mono
 
 
+def test_the_text_of_an_item_is_no_heading_though_its_sign_is_in_another_font() -> None:
+    pdf = page()
+    pdf.text(60, 780, "The river", 24, "bold")
+    for y in (740, 690):
+        pdf.text(80, y, "*", 20)
+        pdf.text(104, y, "Its water is brown in spring and is", 20, "bold")
+        pdf.text(104, y - 21, "Green in autumn", 20, "bold")
+    pdf.lines(60, 600, LEFT + RIGHT)
+    parsed = read(pdf)
+    assert headings(parsed) == [(1, "The river")]
+    assert parts(parsed, "list_item") == ["- Its water is brown in spring and is Green in autumn"] * 2
+
+
 @pytest.mark.parametrize(
     ("text", "size"),
     [
