@@ -8,7 +8,7 @@ from itertools import pairwise
 
 from docmill.tasks.parse.canvas import Box
 from docmill.tasks.parse.passes.run_in_headings import is_lead
-from docmill.tasks.parse.pdf.layout.cell_columns import cut_as_neighbours
+from docmill.tasks.parse.pdf.layout.cuts import cut_as_neighbours
 from docmill.tasks.parse.pdf.layout.grid import may_hold_table, ruled_tables
 from docmill.tasks.parse.pdf.layout.plots import Plot, is_named, plots, without_plots
 from docmill.tasks.parse.pdf.layout.rows import Item

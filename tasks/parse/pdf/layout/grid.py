@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from docmill.tasks.parse.canvas import Box
-from docmill.tasks.parse.pdf.layout.cell_columns import parted
+from docmill.tasks.parse.pdf.layout.cuts import parted
 from docmill.tasks.parse.pdf.layout.grid_cells import Cell, form_of, is_form, table_of
 from docmill.tasks.parse.pdf.layout.growth import grow
 from docmill.tasks.parse.pdf.layout.rows import Item, PageTable, replaced

@@ -3,7 +3,7 @@
 import pytest
 
 from docmill.storage.schema import Parsed
-from docmill.tasks.parse.pdf.layout.cell_columns import parted
+from docmill.tasks.parse.pdf.layout.cuts import parted
 from docmill.tasks.parse.pdf.reader import open_pdf, opened_page
 from docmill.tasks.parse.pdf.text import pdfium_calls
 from docmill.tasks.parse.pdf.text.pdfium_calls import calls

@@ -73,3 +73,36 @@ def test_a_cell_of_many_lines_begins_above_the_one_line_of_the_first_cell() -> N
     for row in rows:
         top = in_middle(pdf, (60.0, 420.0), top, row)
     assert rows_of(pdf) == [said(row) for row in rows]
+
+
+def test_long_cells_make_a_table_where_all_are_in_the_middle_of_their_rows() -> None:
+    long = ["how long it takes to read all", "of the files of a folder that", "is as large as this one, anew"]
+    rows: list[Row] = [
+        (long * 2, ["2.5, 2.7, and 2.9", "seconds of wall"], ["less than 3 s", "of wall time"], ["run all folders"]),
+        (long, ["140, 150, 170 MB", "at rest, then"], ["less than that", "is not there"], ["run one of them"]),
+        (long + long[:1], ["0.3, 0.4, and 0.2", "seconds of wall"], ["1 s of wall, at"], ["run all folders"]),
+    ]
+    for off in (0, 1):
+        pdf = page()
+        top = 760.0
+        for at, row in enumerate(rows):
+            cells = (row[0], [*[""] * (off * (at + 1)), *row[1]], *row[2:])
+            top = in_middle(pdf, (60.0, 320.0, 420.0, 460.0), top, cells)
+        assert bool(rows_of(pdf) == [said(row) for row in rows]) == (not off)
+
+
+def test_long_cells_without_a_header_make_a_table_where_all_begin_on_the_level_of_their_row() -> None:
+    rows: list[tuple[list[str], list[str]]] = [
+        (["a worker hangs, or loses its connection"], ["the others go on with what it had to do,", "after a while"]),
+        (["a batch of files kills two of the workers"], ["it is halved until one file is left, which", "is not read"]),
+        (["a worker dies over what it has to write", "again, or sends nothing back"], ["the driver writes it"]),
+        (["the driver dies, or is stopped by someone"], ["what it asked for is called off; the next", "run goes on"]),
+    ]
+    for off, found in ((0.0, [said(row) for row in rows]), (7.0, [])):
+        pdf = page()
+        y = 760.0
+        for names, text in rows:
+            pdf.lines(60, y, names)
+            pdf.lines(300, y - off, text)
+            y -= 32
+        assert rows_of(pdf) == found
