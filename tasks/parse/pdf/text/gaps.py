@@ -8,6 +8,7 @@ from statistics import median
 from docmill.tasks.parse.canvas import Box
 from docmill.tasks.parse.pdf.text.line import TextLine, fitting_size, is_by_height
 from docmill.tasks.parse.pdf.text.pdfium_calls import Place, Span, around, is_upright, placed, placed_sides
+from docmill.tasks.parse.pdf.text.right_to_left import may_be_right_to_left
 
 Words = Sequence[tuple[Span, Box]]
 Gap = tuple[float, float]  # between two words: where it begins, where it ends
@@ -170,7 +171,7 @@ def _between_texts(lines: list[TextLine], pieces: Sequence[float], place: Place)
     if not lines or not pieces:
         return
     least = _ROUNDED * _TIGHT_GAP * min([line.size for line in lines])
-    gaps = _gaps(pieces, place, least)
+    gaps = _gaps(pieces, place, least, _may_be_leftward(lines))
     levels = _by_level(lines) if gaps else {}
     for left, top, right, bottom in gaps:
         middle = int((top + bottom) / 2)
@@ -182,6 +183,10 @@ def _between_texts(lines: list[TextLine], pieces: Sequence[float], place: Place)
                     yield index
 
 
+def _may_be_leftward(lines: list[TextLine]) -> bool:
+    return any(not line.text.isascii() and may_be_right_to_left(line.text) for line in lines)
+
+
 def _by_level(lines: list[TextLine]) -> dict[int, list[int]]:
     """Return the indexes of lines by the vertical position of their middle, in whole points."""
     levels: defaultdict[int, list[int]] = defaultdict(list)
@@ -191,8 +196,11 @@ def _by_level(lines: list[TextLine]) -> dict[int, list[int]]:
     return levels
 
 
-def _gaps(sides: Sequence[float], place: Place, least: float) -> list[Box]:
-    """Return the boxes of gaps between pieces on one baseline, wide for their height and at least `least` points."""
+def _gaps(sides: Sequence[float], place: Place, least: float, leftward: bool) -> list[Box]:
+    """Return the boxes of gaps between pieces on one baseline, wide for their height and at least `least` points.
+
+    In right-to-left text (`leftward`), the next piece may be to the left of the previous one.
+    """
     upright = is_upright(place)
     if upright:
         least /= place[0]
@@ -205,7 +213,17 @@ def _gaps(sides: Sequence[float], place: Place, least: float) -> list[Box]:
             one, other = sides[at : at + _SIDES], sides[at + _SIDES : at + 2 * _SIDES]
             if _is_gap(one, other):
                 found.append((right, one[1], left, one[3]))
+    if leftward:
+        found += _leftward_gaps(sides, least)
     return placed(found, place) if upright else found
+
+
+def _leftward_gaps(sides: Sequence[float], least: float) -> Iterator[Box]:
+    """Yield the gaps between a piece and the next one to its left."""
+    for at in range(0, len(sides) - _SIDES, _SIDES):
+        one, other = sides[at : at + _SIDES], sides[at + _SIDES : at + 2 * _SIDES]
+        if one[0] - other[2] > least and _is_gap(other, one):
+            yield (other[2], one[1], one[0], one[3])
 
 
 def _is_gap(one: Sequence[float], other: Sequence[float]) -> bool:
