@@ -15,7 +15,7 @@ class LetterPairs:
     tokenizer = ""
 
     def encode(self, texts: Sequence[str]) -> list[list[float]]:
-        """Return how often each pair of neighbouring letters stands in a text."""
+        """Return how often each pair of neighbouring letters occurs in a text."""
         return [self._counts(text.casefold()) for text in texts]
 
     def encode_queries(self, texts: Sequence[str]) -> list[list[float]]:
