@@ -109,6 +109,7 @@ class TextLayer:
         self._settings: dict[int | None, Setting] = {}
         self._words_of: dict[Span, Words] = {}
         self._gaps: dict[Span, list[Gap]] = {}
+        self._undrawn: dict[tuple[int, int, bool], set[Gap]] = {}
         self._origin = (ctypes.c_double * 2)()  # where pdfium writes a position
         self._origin_at = ctypes.byref(self._origin), ctypes.byref(self._origin, ctypes.sizeof(ctypes.c_double))
         self._matrix = (ctypes.c_float * _MATRIX)()  # where pdfium writes the matrix of a character
@@ -372,12 +373,17 @@ class TextLayer:
         Cells close to each other have such a gap, because each is drawn alone. So does the text after the sign of an
         item, whose gap is left out.
         """
-        gaps = self.gaps(line)
-        if not gaps or not self._draws_most_spaces:
+        if not self.gaps(line) or not self._draws_most_spaces:
             return set()
-        words = self._words([line])[0]
-        pairs = [((before[2], after[0]), last + 1) for ((_, last), before), (_, after) in pairwise(words)]
         is_item = line.text[1:2] == " " and not line.text[0].isalnum()
+        place = (line.first, line.last, is_item)
+        if place not in self._undrawn:  # rows are asked for once for their neighbours, and once for their own cuts
+            self._undrawn[place] = self._find_undrawn(line, is_item)
+        return self._undrawn[place]
+
+    def _find_undrawn(self, line: TextLine, is_item: bool) -> set[Gap]:
+        gaps, words = self.gaps(line), self._words([line])[0]
+        pairs = [((before[2], after[0]), last + 1) for ((_, last), before), (_, after) in pairwise(words)]
         found = {gap for gap, place in pairs[is_item:] if gap[0] < gap[1] and self._is_added(place)}
         # The spaces of some fonts are not drawn.
         return set() if len(gaps) > _LEAST_GAPS and 2 * len(found) > len(gaps) else found
@@ -387,7 +393,7 @@ class TextLayer:
 
     @cached_property
     def _draws_most_spaces(self) -> bool:
-        places = [at for at, sign in enumerate(self.text) if sign == " "]
+        places = [space.start() for space in re.finditer(" ", self.text)]
         some = places[:: len(places) // _SPACES + 1]
         return sum(map(self._is_added, some)) <= (1 - _DRAWN) * len(some)
 
