@@ -3,7 +3,8 @@
 `current` is a symbolic link that is swapped in one step. The previous folder stays until the next commit, so that a
 reader that has listed its files can still open them. The folder before that is reused as the next one, because most
 files of a large store have not changed and keep their names. On a file system without symbolic links, `current` is the
-folder itself, which is swapped in two steps and is missing for a moment between them.
+folder itself, which is swapped in two steps and is missing for a moment between them; a reader that has listed its
+files just before may take it for empty.
 """
 
 import os

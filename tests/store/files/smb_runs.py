@@ -110,7 +110,8 @@ def test_a_reader_beside_a_writer_sees_whole_snapshots(bench: Workbench, token_c
             assert len(store.sql("SELECT uri FROM documents")) == rows[store.snapshot.number]
             seen.add(store.snapshot.number)
         with suppress(FileNotFoundError):  # current/ is missing for a moment
-            assert ds.dataset(bench.root / "current" / "documents").count_rows() in rows.values()
+            # If it is missing between the listing and the look at each listed file, pyarrow drops the file.
+            assert ds.dataset(bench.root / "current" / "documents").count_rows() in (0, *rows.values())
     assert writer.exitcode == 0
     assert 1 in seen
 
