@@ -9,7 +9,7 @@ rows; and ignores pages, comments, list levels set by style, and text raised by 
 import io
 import re
 import zipfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -27,7 +27,6 @@ from docmill.tasks.parse.office.open_xml import (
     links_of,
     open_office,
     pictures_in,
-    read_member,
     read_part,
     reference,
     rewritten,
@@ -39,7 +38,9 @@ from docmill.tasks.parse.pandoc.inlines import DEEPER_MARK, NUMBER_END, NUMBER_M
 from docmill.tasks.parse.pandoc.word.imported_parts import IMPORTED_MARK, mark_imported, with_imported
 from docmill.tasks.parse.pandoc.word.numbering_part import WordNumbering, read_numbering
 from docmill.tasks.parse.pandoc.word.paragraph_numbers import write_numbers
+from docmill.tasks.parse.pandoc.word.stated_roles import add_role_styles, state_roles
 from docmill.tasks.parse.pandoc.word.used_styles import STYLES, read_styles
+from docmill.tasks.parse.pandoc.word.word_comments import Comments, comments_in, write_comments
 from docmill.tasks.parse.pandoc.word.word_fields import (
     OFF,
     SPACE,
@@ -67,12 +68,7 @@ _MAX_COLUMNS = 200
 _WRAPPERS = [W + name for name in ("fldSimple", "bdo", "dir", "customXml", "smartTag")]
 _ABOUT_WRAPPERS = ("fldData", "customXmlPr", "smartTagPr")
 _SIZE = f"{W}rPr/{W}sz"
-_PART = "word/comments.xml"
-_LONGEST_QUOTE = 80  # characters of the text that a comment refers to; whole paragraphs are just above it anyway
-
-
-Comments = dict[str, tuple[str, str]]
-"""Comments by id: the author, such as "Comment by Ann", and the text."""
+_USUAL = {W + "cr": W + "br", W + "dstrike": W + "strike"}
 _BODY_PART = "word/document.xml"
 _RUN, _TEXT, _PROPERTIES = W + "r", W + "t", W + "rPr"
 _LOOKS = frozenset(W + name for name in ("lang", "noProof", "sz", "szCs", "color", "kern", "spacing", "w"))
@@ -108,6 +104,8 @@ def parse_docx(data: bytes, options: ParseOptions) -> Parsed:
         metadata = with_iso_dates(core_properties(container))
         comments = comments_in(container) if options.comments else {}
         styles = read_styles(container)
+        if styles is not None:
+            add_role_styles(styles)
         changes = _BodyChanges(partial(graphics_in, container), read_numbering(container, styles), comments, styles)
         prepared = rewritten(container, changes.prepared, _UNREAD_PARTS)
         canvas, title, said = _drawn(container, prepared, metadata.get("title", ""))
@@ -196,6 +194,8 @@ def prepare_body(
     if styles is not None:
         _keep_titles(root, styles)
     write_numbers(root, numbering)
+    if styles is not None:
+        state_roles(root, styles)
     fields = list(fields_in(root))
     write_field_numbers(fields)
     write_form_fields(root)
@@ -259,6 +259,11 @@ def _unwrap(node: Any) -> None:
     node.getparent().remove(node)
 
 
+def _name_as_usual(node: Any) -> None:
+    """Give a rarer mark the name of the usual one that looks the same."""
+    node.tag = _USUAL[node.tag]
+
+
 def _mark_depth(style: Any) -> None:
     """Mark an item of an inner list, whose depth is given only by the name of its style."""
     inner = _INNER_LIST.fullmatch(style.get(W + "val") or "")
@@ -313,7 +318,7 @@ def _move_below(box: Any) -> None:
 
 
 def _fill_rows(table: Any) -> None:
-    """Give every row of a table as many columns as its widest row has."""
+    """Give every row of a table, and its grid, as many columns as its widest row has."""
     rows = [(row, *_gaps(row), _width(row)) for row in table.iterchildren(W + "tr")]
     widest = min(max((before + width for _, before, _, width in rows), default=0), _MAX_COLUMNS)
     for row, before, gaps, width in rows:
@@ -324,6 +329,17 @@ def _fill_rows(table: Any) -> None:
             cells[0].addprevious(_empty_cell())
         for _ in range(widest - before - width):
             row.append(_empty_cell())
+    _widen_grid(table, widest)
+
+
+def _widen_grid(table: Any, columns: int) -> None:
+    """Declare as many columns as a table has; pandoc drops the cells of others."""
+    grid = table.find(W + "tblGrid")
+    if grid is None:
+        grid = etree.Element(W + "tblGrid")
+        table.insert(len(table.findall(W + "tblPr")), grid)
+    for _ in range(columns - len(grid)):
+        etree.SubElement(grid, W + "gridCol").set(W + "w", "1")
 
 
 def _gaps(row: Any) -> tuple[int, list[Any]]:
@@ -350,45 +366,9 @@ def _empty_cell() -> Any:
 # The changes to the document, in order, by the names of the nodes.
 _CHANGES: tuple[tuple[list[str], Callable[[Any], None]], ...] = (
     ([W + "vanish", W + "del"], _leave_out), ([W + "ruby"], _write_out), (_WRAPPERS, _unwrap),
+    ([*_USUAL], _name_as_usual),
     ([W + "tbl"], _fill_rows), ([W + "pStyle"], _mark_depth), ([W + "tab"], _keep_tab), ([W + "position"], _name_place),
 )  # fmt: skip
-
-
-def comments_in(container: zipfile.ZipFile) -> Comments:
-    """Return the comments of a document; empty if it has none or their part is damaged."""
-    root = read_member(container, _PART)
-    found = ((node.get(W + "id") or "", _said(node)) for node in (() if root is None else root.iter(W + "comment")))
-    return {name: said for name, said in found if said[1]}
-
-
-def _said(comment: Any) -> tuple[str, str]:
-    lines = ("".join(line.itertext(W + "t")).strip() for line in comment.iter(W + "p"))
-    text, author = " ".join(filter(None, lines)), " ".join((comment.get(W + "author") or "").split())
-    return f"Comment by {author}" if author else "Comment", text
-
-
-def write_comments(root: Any, comments: Comments) -> None:
-    """Insert each comment as a paragraph below the one that refers to it."""
-    quotes = dict(_quotes(root)) if comments else {}
-    for mark in reversed(list(root.iter(W + "commentReference")) if comments else []):
-        name = mark.get(W + "id") or ""
-        below = next(mark.iterancestors(W + "p"), None)
-        if name in comments and below is not None and below.getparent() is not None:
-            who, text = comments[name]
-            below.addnext(paragraph_of(f"{who}{quotes.get(name, '')}: {text}"))
-
-
-def _quotes(root: Any) -> Iterator[tuple[str, str]]:
-    """Yield the text that each comment refers to if it is a few words."""
-    open_: dict[str, str] = {}
-    for node in root.iter(W + "commentRangeStart", W + "commentRangeEnd", W + "t"):
-        name = node.get(W + "id") or ""
-        if node.tag == W + "t":
-            open_ = {one: text + (node.text or "") for one, text in open_.items()}
-        elif node.tag == W + "commentRangeStart":
-            open_[name] = ""
-        elif 0 < len(words := " ".join(open_.pop(name, "").split())) <= _LONGEST_QUOTE:
-            yield name, f" on \u201c{words}\u201d"
 
 
 def graphics_in(container: zipfile.ZipFile) -> dict[str, list[Any]]:

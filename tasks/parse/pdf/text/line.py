@@ -8,6 +8,7 @@ from functools import cached_property, lru_cache
 from itertools import pairwise, repeat
 
 from docmill.tasks.parse.canvas import Box
+from docmill.tasks.parse.font_names import MONOSPACED
 from docmill.tasks.parse.pdf.text.characters import ACCENTS, HYPHEN
 from docmill.tasks.parse.pdf.text.pdfium_calls import calls, tenths
 from docmill.tasks.parse.pdf.text.right_to_left import is_right_to_left
@@ -19,11 +20,6 @@ _BOLD = re.compile(
 )
 _ITALIC = re.compile(
     rf"italic|(?-i:Ital)|obli|slant|kursiv|inclined|-(?:bold|medium|light)?it$|{_TEX}(?:bx|ss)?(?:ti|sl|bi|bl|si|so|it|st)\d",
-    re.IGNORECASE,
-)
-_MONO = re.compile(
-    r"mono|courier|consol|menlo|monaco|typewriter|inconsolata|(?:source|fira) ?code|fixed|nimbusmon"
-    r"|(?:letter|book ?master) ?gothic|(?:cm|sf|l|x)tt",
     re.IGNORECASE,
 )
 _NOT_BOLD = re.compile(r"-(?:regular|roman|book|light)", re.IGNORECASE)  # although typewriter fonts have wide stems
@@ -97,7 +93,7 @@ def _named(name: bytes) -> tuple[bool | None, bool, bool]:
     """Return whether a font is bold (None if its name does not say), whether monospaced, and whether slanted."""
     text = name.decode("latin-1")
     bold = True if _BOLD.search(text) else False if _NOT_BOLD.search(text) else None
-    return bold, _MONO.search(text) is not None, _ITALIC.search(text) is not None
+    return bold, MONOSPACED.search(text) is not None, _ITALIC.search(text) is not None
 
 
 def is_flat(pointer: int | None) -> bool:
