@@ -14,7 +14,7 @@ from docmill.tasks.model.prompt import WINDOW_TOKENS
 from docmill.tasks.split.parts.strategy_options import MIN_SIZE
 from docmill.tasks.split.strategies import SPLITTERS, options_of
 
-CHUNKER_VERSION = 13
+CHUNKER_VERSION = 14
 """Raise it whenever `chunk.py` makes other chunks of the same spans, or `cover` other words: all documents are then
 chunked again."""
 READING_VERSION = 4

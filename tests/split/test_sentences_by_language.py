@@ -1,5 +1,7 @@
 """Sentences end as the language of their text has it: its abbreviations and dates end none."""
 
+from itertools import pairwise
+
 import pytest
 
 from docmill.storage.search.sentences.sentence_spans import sentence_starts
@@ -29,3 +31,23 @@ def test_a_paragraph_has_the_language_of_its_document() -> None:
     text = f"{' '.join(TEXTS['german'])}\n\n{paragraph}"
     assert list(sentence_starts(text, len(text) - len(paragraph), len(text))) == []
     assert list(sentence_starts(paragraph, 0, len(paragraph))) == [6], "alone it is in doubt, and read as English"
+
+
+@pytest.mark.parametrize(
+    ("language", "sentences"),
+    [
+        ("english", ["The .NET one runs ./mill.sh, see Eq. (2) in Vol. 3 of the book.", "It takes approx. 5 hours."]),
+        ("english", ["It was rebuilt.^3^ ", "Then sold.[^note] ", "It burned down.² ", "Now it stands."]),
+        ("german", ["Im 19. Jahrhundert stand sie still, siehe Abs. 2 der Akten.", "Der 2. Weltkrieg kam."]),
+    ],
+)
+def test_dots_of_names_abbreviations_and_ordinals_end_no_sentence(language: str, sentences: list[str]) -> None:
+    before, paragraph = " ".join(TEXTS[language]), " ".join(map(str.strip, sentences))
+    text = f"{before}\n\n{paragraph}"
+    places = [len(before) + 2, *sentence_starts(text, len(before) + 2, len(text)), len(text)]
+    assert [text[start:end].strip() for start, end in pairwise(places)] == [*map(str.strip, sentences)]
+
+
+def test_a_quotation_within_a_japanese_sentence_does_not_end_it() -> None:
+    text = "「水車は古い。」と彼は言った。そして帰った。"
+    assert list(sentence_starts(text, 0, len(text))) == [text.index("そ")]

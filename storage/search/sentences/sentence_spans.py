@@ -8,6 +8,7 @@ from zlib import crc32
 
 from docmill.storage.search.keywords.analysis.language_detection import written_language
 from docmill.storage.search.keywords.analysis.language_tags import TAGS
+from docmill.storage.search.sentences.sentence_ends import SentenceStart
 
 _LINE = re.compile(r"([^\r\n]*)(?:\r\n?|\n|$)")
 _FENCE = re.compile(r"[ \t>]*(?:`{3,}|~{3,})")
@@ -136,14 +137,16 @@ def _found(text: str, start: int, end: int) -> Iterator[int]:
     if len(piece) > _LONG_WORD and max(map(len, piece.split()), default=0) > _LONG_WORD:
         yield from (match.end() for match in _SENTENCE_END.finditer(text, start, end))
     else:
-        last, others = start, _starts_in(written_language(text), piece)
+        language = written_language(text)
+        last, others = start, _starts_in(language, piece)
         for sentence in get_sentence_boundaries("en", piece)[1:]:
             if others is not None and sentence["start_index"] not in others:
                 continue
             place = start + sentence["start_index"]
             place -= text[place - 1] == "("  # include the bracket of "(b)", which was hidden from sentencex
-            if not (text[place - _BEFORE_STOP : place - _BEFORE_STOP + 1].isdigit() and _is_number(text, last, place)):
-                yield place
+            found = SentenceStart(text, place, language)
+            if found.is_one and not _is_number(text, last, place):
+                yield found.after_mark
             last = place
 
 
@@ -161,6 +164,8 @@ def _starts_in(language: str, piece: str) -> set[int] | None:
 
 def _is_number(text: str, start: int, end: int) -> bool:
     """Return whether the last line of a stretch is just the number of a list item ("2. "), which is no sentence."""
+    if not text[end - _BEFORE_STOP : end - _BEFORE_STOP + 1].isdigit():
+        return False
     line = text[text.rfind("\n", start, end - 1) + 1 or start : end]
     return len(line) <= _LONGEST_NUMBER and _NUMBER.fullmatch(line) is not None
 
