@@ -6,6 +6,7 @@ from typing import Any
 
 from docmill.storage.schema import Element, Parsed
 from docmill.tasks.context.document_view import Shown
+from docmill.tasks.context.list_leads import ListLeads
 from docmill.tasks.context.topic_line import about
 from docmill.tasks.counting.counter import Counter
 from docmill.tasks.model.prompt import WINDOW_TOKENS
@@ -62,6 +63,11 @@ class ContextInput:
     def captions(self) -> Captions:
         """Return the captions of the document's tables."""
         return bound_captions(self.parsed)
+
+    @cached_property
+    def lists(self) -> ListLeads:
+        """Return the document's lists."""
+        return ListLeads(self.parsed)
 
     @cached_property
     def own_line(self) -> tuple[str, int]:

@@ -85,7 +85,7 @@ def contextualizer_of_plugin(origin: Origin, plugin: ContextualizerPlugin) -> Co
     return Contextualizer(origin.name, origin.version(plugin.version), origin.guarded(say, plugin_failed))
 
 
-STRUCTURAL = 12
+STRUCTURAL = 13
 """The version of the structural context, which is the beginning of other contexts. Prompts have their own version."""
 
 

@@ -1,7 +1,7 @@
 """Structural context: the title, the headings above a chunk, and the block in which it begins.
 
-If a chunk begins inside a table, a row or a speaker's turn, its context repeats the header, the row's name or the
-speaker.
+If a chunk begins inside a table, a row, a speaker's turn or a list, its context repeats the header, the row's name, the
+speaker, or what introduces the list.
 """
 
 import re
@@ -13,6 +13,7 @@ from typing import NamedTuple
 from docmill.storage.schema import Element
 from docmill.tasks.context.context_input import ContextInput
 from docmill.tasks.context.contextualizers import Lead, nothing
+from docmill.tasks.context.list_leads import GAP, LONGEST
 from docmill.tasks.context.topic_line import LEAST_WORDS
 from docmill.tasks.context.word_limits import cut_words, word_ends
 from docmill.tasks.parse.passes.table_rows import column_names
@@ -22,18 +23,19 @@ from docmill.tasks.split.parts.blocks import announces
 from docmill.tasks.split.spans.span import Span
 
 _CELL = re.compile(r"(?<!\\)\|")
-_LONGEST_CAPTION = 200  # characters; a longer paragraph is prose, and would fill the whole context
 _LONGEST_ROW = 2000  # characters searched for the cell that names a row
-_GAP = 4  # characters, an empty line with CRLF; further up there could be other text in between
 
 
 def begun(setting: ContextInput, span: Span) -> str:
-    """Return, one per line, what encloses the start of a chunk: a table's caption, header and row, or the speaker."""
+    """Return, one per line, what encloses the start of a chunk.
+
+    That is a table's caption, header and row, the speaker, or the sentence above a list and the items above an item.
+    """
     table = _holding(setting.tables, span)
     if table is not None:
         return _within_table(setting, table, span)
     turn = _holding(setting.turns, span)
-    return _speaker(turn) if turn else _caption_beyond(setting, span)
+    return _speaker(turn) if turn else setting.lists.above(span.start) or _caption_beyond(setting, span)
 
 
 def _caption_beyond(setting: ContextInput, span: Span) -> str:
@@ -137,10 +139,10 @@ def _caption(setting: ContextInput, table: Element) -> str:
     above = elements[number] if number >= 0 else None
     if above is None or above.kind != "paragraph" or above.start_char in setting.captions.below:
         return ""
-    if not 0 <= table.start_char - above.end_char <= _GAP:
+    if not 0 <= table.start_char - above.end_char <= GAP:
         return ""
     text = setting.parsed.text[above.start_char : above.end_char]
-    return _in_line(text) if len(text) <= _LONGEST_CAPTION and announces(text) else ""
+    return _in_line(text) if len(text) <= LONGEST and announces(text) else ""
 
 
 def _in_line(caption: str) -> str:
@@ -166,9 +168,10 @@ class _Content(NamedTuple):
 def structural(setting: ContextInput, span: Span, lead: Lead = nothing) -> str:
     """Return the document's title, the headings above a chunk, and what encloses its start.
 
-    The enclosing part is the caption, header and row of a table, the speaker and time of a turn, the signatures of the
-    classes and functions around a piece of code, or the lead of the region's strategy, such as the question of an
-    answer. If neither title nor headings give the topic of the document, its topic line does.
+    The enclosing part is the caption, header and row of a table, the speaker and time of a turn, the introduction of a
+    list and the items above, the signatures of the classes and functions around a piece of code, or the lead of the
+    region's strategy, such as the question of an answer. If neither title nor headings give the topic of the document,
+    its topic line does.
 
     What the chunk itself says is not repeated. The context has at most the budget's tokens: middle headings are dropped
     first, and the innermost is kept longest. The header of a table is complete or left out, because a part of it would

@@ -58,6 +58,15 @@ def test_rows_after_the_first_say_the_header_and_the_caption() -> None:
     assert last.context == "Table 3. Pressures of all parts\npart | pressure"
 
 
+def test_items_after_the_first_say_what_introduces_the_list_and_the_item_above() -> None:
+    items = "".join(f"- Room {room}\n" + "".join(f"  - Shelf {i} of four boards\n" for i in range(9)) for room in "AB")
+    document = parsed("a.md", f"# Mill\n\nIt is old. The mill has these rooms:\n\n{items}\n## End\n\nAll is well.\n")
+    first, *rest = chunks(document, strategy="structure")
+    said = {one.context for one in rest if one.text.startswith("- Shelf")}
+    assert said == {f"Mill\nThe mill has these rooms:\nRoom {room}" for room in "AB"}
+    assert (first.context, rest[-1].context) == ("", "Mill")
+
+
 def test_a_paragraph_above_a_table_that_does_not_announce_it_is_no_caption() -> None:
     rows = "".join(f"| part {i} | {i} bar |\n" for i in range(40))
     *_, last = chunks(parsed("a.md", f"# Parts\n\nAll is well.\n\n| part | pressure |\n|---|---|\n{rows}"))

@@ -31,7 +31,7 @@ ASKS = {
 CONTEXTS = {
     "none": "No context: the text alone is embedded and indexed.",
     "structural": "The title of the document, the headings above the chunk, and what encloses its start: the header of"
-    " a table, the speaker of a turn, the question of an answer, the signatures around code.",
+    " a table, the speaker of a turn, the lead of a list, the question of an answer, the signatures around code.",
     "window": "`structural`, and the most central sentence on either side of the chunk; with `[chunk] summed_up_by ="
     ' "model"`, a sentence about each neighbour by the language model.',
     "summary": "`structural`, and further chunks that sum up each section and the document.",
