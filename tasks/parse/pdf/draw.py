@@ -5,20 +5,21 @@ from collections import defaultdict
 from collections.abc import Callable, Container, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache, partial
-from itertools import chain, pairwise
+from itertools import chain
 from typing import Any
 
 from docmill.tasks.parse.canvas import Box, Canvas
 from docmill.tasks.parse.passes.table_rows import header_depth, titles_above
 from docmill.tasks.parse.pdf.furniture import body_size, mark_furniture
 from docmill.tasks.parse.pdf.headings import Outline, mark_headings
-from docmill.tasks.parse.pdf.layout.rows import Item, PageTable
+from docmill.tasks.parse.pdf.layout.rows import Item, PageTable, lines_in, tables_in
 from docmill.tasks.parse.pdf.layout.text_columns import columns, join_rows
 from docmill.tasks.parse.pdf.list_marks import marker_of
 from docmill.tasks.parse.pdf.page_content import PageContent
 from docmill.tasks.parse.pdf.text.annotations import Link
 from docmill.tasks.parse.pdf.text.characters import HYPHEN, LEVEL, MARKED, RAISED, squeeze, unmarked
 from docmill.tasks.parse.pdf.text.line import TextLine, Vocabulary, joined, texts_to_join
+from docmill.tasks.parse.pdf.text.pdfium_calls import grouped
 from docmill.tasks.parse.pdf.text.right_to_left import is_right_to_left
 from docmill.tasks.parse.pdf.text_blocks import PageBlock, blocks, connect, step_of_all, with_run_in_headings
 from docmill.tasks.parse.superscripts import lowered, raised, with_fractions
@@ -47,8 +48,9 @@ def draw(sheets: list[PageContent], outline: Outline, stated: str = "") -> tuple
     body = body_size(sheets, code)
     mark_furniture(sheets, body)
     pages = [_flows(sheet, code) for sheet in sheets]
-    mark_tables([[*chain(*page[1:])] for page in pages])
-    lines = [[item for item in chain(*page[1:]) if isinstance(item, TextLine)] for page in pages]
+    texts = [[*chain(*flows)] for _, *flows in pages]
+    mark_tables(texts)
+    lines = [*map(lines_in, texts)]
     mark_contents(lines)
     title = mark_headings(lines, outline, body, stated)
     return _drawn(sheets, [*_blocks(pages, body, code)]), title
@@ -66,14 +68,11 @@ def _blocks(pages: list[list[list[Item]]], body: float, code: bool) -> Iterator[
 def _flows(sheet: PageContent, code: bool) -> list[list[Item]]:
     """Return a page's furniture, then its flows in reading order."""
     furniture: list[Item] = [item for item in sheet.items if item.furniture]
-    text: list[Item] = [item for item in sheet.items if not item.furniture] if furniture else sheet.items
+    text: list[Item] = [item for item in sheet.items if not item.furniture]
     if sheet.paragraphs:
-        return [furniture, *map(_text, sheet.paragraphs)]
+        texts: list[list[Item]] = [[line for line in lines if not line.furniture] for lines in sheet.paragraphs]
+        return [furniture, *texts]
     return [join_rows(furniture), *columns(text, sheet.level, code)]
-
-
-def _text(lines: list[TextLine]) -> list[Item]:
-    return [line for line in lines if not line.furniture]
 
 
 def _is_mono(sheets: list[PageContent]) -> bool:
@@ -91,19 +90,15 @@ def _is_mono(sheets: list[PageContent]) -> bool:
 def _check_notes(found: list[PageBlock]) -> None:
     """Keep the numbers of footnotes only if the page's text refers to them."""
     noted = [block for block in found if block.note]
-    marks = _marks(found) if noted else set()
+    said = "".join(chain.from_iterable(map(_said, found))) if noted else ""
+    marks = {unmarked(text) for mark, text in MARKED.findall(said) if mark == RAISED}
     for block in noted:
         if block.note not in marks:
             block.note = ""
 
 
-def _marks(found: list[PageBlock]) -> set[str]:
-    """Return the superscripts outside footnotes: in text and in the cells of tables."""
-    said = "".join(chain.from_iterable(map(_said, found)))
-    return {unmarked(text) for mark, text in MARKED.findall(said) if mark == RAISED}
-
-
 def _said(block: PageBlock) -> Iterator[str]:
+    """Yield the texts of a block outside footnotes, also those in the cells of tables."""
     if isinstance(block.items[0], PageTable):
         yield from chain.from_iterable(block.items[0].cells)
     elif not block.note:
@@ -273,13 +268,8 @@ def mark_contents(pages: list[list[TextLine]]) -> None:
 
 def _rows(page: list[TextLine]) -> list[list[int]]:
     """Return the indexes of entries, grouped by sequence."""
-    rows: list[list[int]] = []
-    for at in (at for at, line in enumerate(page) if _may_be_entry(line.text) and _ENTRY.search(line.text)):
-        if rows and at - rows[-1][-1] <= _WRAPPED:
-            rows[-1].append(at)
-        else:
-            rows.append([at])
-    return rows
+    entries = (at for at, line in enumerate(page) if _may_be_entry(line.text) and _ENTRY.search(line.text))
+    return grouped(entries, lambda row, at: at - row[-1] <= _WRAPPED)
 
 
 def _may_be_entry(text: str) -> bool:
@@ -288,8 +278,8 @@ def _may_be_entry(text: str) -> bool:
 
 
 def _counts(page: list[TextLine], row: list[int]) -> bool:
-    numbers = (match["page"] for at in row if (match := _ENTRY.search(page[at].text)))
-    return all(before <= after for before, after in pairwise(int(number) for number in numbers if number))
+    numbers = [int(match["page"]) for at in row if (match := _ENTRY.search(page[at].text)) and match["page"]]
+    return numbers == sorted(numbers)
 
 
 def mark_tables(pages: list[list[Item]]) -> None:
@@ -297,10 +287,10 @@ def mark_tables(pages: list[list[Item]]) -> None:
 
     A line of their page names them, their titles are lines of the document, or they are just texts and page numbers.
     """
-    said = cache(partial(_all_said, pages))
+    said = cache(lambda: {squeeze(line.text) for items in pages for line in lines_in(items)})
     for items in pages:
-        tables = [item for item in items if isinstance(item, PageTable)]
-        named = bool(tables) and any(map(_is_name, items))
+        tables = tables_in(items)
+        named = bool(tables) and any(_NAME.fullmatch(line.text) for line in lines_in(items))
         parts = named and _are_parts(tables)
         for table in tables:
             table.contents = parts or _is_of_contents(table, named, said)
@@ -319,18 +309,10 @@ def _is_of_contents(table: PageTable, named: bool, said: Callable[[], set[str]])
     return _lists_pages(last) if bare else _rises(last) and _are_titles(table, said())
 
 
-def _all_said(pages: list[list[Item]]) -> set[str]:
-    return {squeeze(item.text) for items in pages for item in items if isinstance(item, TextLine)}
-
-
 def _are_titles(table: PageTable, said: set[str]) -> bool:
     """Return whether most rows' titles, with or without their own number, also occur elsewhere in the document."""
     rows = [(squeeze("".join(row[:-1])), squeeze("".join(row[1:-1]))) for row in table.cells]
     return sum(bool(said.intersection(filter(None, row))) for row in rows) >= _MOST_ROWS * len(rows)
-
-
-def _is_name(item: Item) -> bool:
-    return isinstance(item, TextLine) and _NAME.fullmatch(item.text) is not None
 
 
 def _lists_pages(column: list[str]) -> bool:
@@ -342,8 +324,7 @@ def _lists_pages(column: list[str]) -> bool:
 def _rises(column: list[str]) -> bool:
     """Return whether most cells of a column are numbers that never decrease."""
     numbers = _numbers(column)
-    rise = all(before <= after for before, after in pairwise(numbers))
-    return rise and len(numbers) >= max(_LEAST_ROWS, _MOST_ROWS * len(column))
+    return numbers == sorted(numbers) and len(numbers) >= max(_LEAST_ROWS, _MOST_ROWS * len(column))
 
 
 def _numbers(column: list[str]) -> list[int]:

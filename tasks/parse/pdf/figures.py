@@ -56,7 +56,8 @@ def placed_pictures(page: OpenPage, sheet: PageContent, album: Album) -> list[Pl
     for image, box in images:
         if any(is_within(box, plot) for plot in plots):
             continue
-        if len(found) >= _MOST_ON_PAGE or _is_decoration(box, sheet) or min(image.get_px_size()) < LEAST_SIDE:
+        small = min(box[2] - box[0], box[3] - box[1]) < _LEAST_POINTS or min(image.get_px_size()) < LEAST_SIDE
+        if len(found) >= _MOST_ON_PAGE or small or is_letterhead(box, *_size(sheet)):
             album.left_out["decoration"] += 1
         elif (picture := _picture(image, album)) is not None:
             found.append(PlacedPicture(picture, sheet.number, box))
@@ -98,11 +99,6 @@ def _is_background(box: Box, sheet: PageContent) -> bool:
     width, height = _size(sheet)
     outside = right <= 0 or bottom <= 0 or left >= width or top >= height
     return outside or (right - left) * (bottom - top) >= _WHOLE * width * height
-
-
-def _is_decoration(box: Box, sheet: PageContent) -> bool:
-    left, top, right, bottom = box
-    return min(right - left, bottom - top) < _LEAST_POINTS or is_letterhead(box, *_size(sheet))
 
 
 def _size(sheet: PageContent) -> tuple[float, float]:

@@ -6,13 +6,14 @@ alike in form and position, too, but they do not count with the pages.
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
-from itertools import groupby, pairwise
+from itertools import pairwise
 
 from docmill.tasks.parse.pdf.page_content import PageContent
 from docmill.tasks.parse.pdf.text.line import TextLine
+from docmill.tasks.parse.pdf.text.pdfium_calls import grouped
 
 # Digits, or \b[ivxlc]+\b. This form is twice as fast, because the search skips to one set of first characters.
 _NUMBER = re.compile(r"[\divxlc](?:(?<=\d)\d*|(?<=[ivxlc])(?<!\w[ivxlc])[ivxlc]*\b)")
@@ -105,12 +106,7 @@ def counts(pages: Sequence[int], values: Sequence[int]) -> bool:
 
 def pages_in_a_row(pages: Sequence[int], step: int, least: int) -> set[int]:
     """Return the pages in sequences of at least `least`, each page at most `step` after the previous one."""
-    rows: list[list[int]] = []
-    for page in sorted(set(pages)):
-        if rows and page - rows[-1][-1] <= step:
-            rows[-1].append(page)
-        else:
-            rows.append([page])
+    rows = grouped(sorted(set(pages)), lambda row, page: page - row[-1] <= step)
     return {page for row in rows if len(row) >= least for page in row}
 
 
@@ -175,8 +171,6 @@ class _Sheets:
         """Return whether pages are most of the pages with text, or most of the left or right ones."""
         if len(pages) > _MOST * self.written:
             return True
-        if len(pages) < 2:
-            return False
         # Books print left and right pages differently, so most pages of one parity are enough.
         parity = max(sum(page % 2 == odd for page in pages) for odd in (0, 1))
         if parity >= _LEAST_OF_PARITY and parity > _MOST_OF_PARITY * self.written / 2:
@@ -324,9 +318,7 @@ def _inner(sheets: list[PageContent], margin: float) -> dict[int, set[tuple[str,
 def _mark_repeated(found: list[_Marginal], pages: _Sheets) -> None:
     """Mark lines that repeat on most pages with text, and text level with them."""
     kept = [one for group in _repetitions(found, pages) if _repeats(group, pages) for one in group]
-    _mark_beside(kept, [one for one in found if not pages.is_large(one.line)])
-    for one in kept:
-        one.line.furniture = True
+    _mark_beside(kept, [*kept, *(one for one in found if not pages.is_large(one.line))])
 
 
 def _repeats(group: list[_Marginal], pages: _Sheets) -> bool:
@@ -338,7 +330,7 @@ def _repeats(group: list[_Marginal], pages: _Sheets) -> bool:
     return len(on) >= _NEARLY_ALL * pages.written or not pages.are_alike(on)
 
 
-def _repetitions(found: list[_Marginal], pages: _Sheets) -> Iterable[list[_Marginal]]:
+def _repetitions(found: list[_Marginal], pages: _Sheets) -> Iterator[list[_Marginal]]:
     """Yield the lines of each form at one position, in page order."""
     groups: defaultdict[tuple[bool, str], list[_Marginal]] = defaultdict(list)
     for one in found:
@@ -350,15 +342,11 @@ def _repetitions(found: list[_Marginal], pages: _Sheets) -> Iterable[list[_Margi
             yield from _at_one_place(group)
 
 
-def _at_one_place(group: list[_Marginal]) -> Iterable[list[_Marginal]]:
-    place, last = 0, None
-    places = []
-    for one in sorted(group, key=lambda one: one.distance):
-        place += last is not None and one.distance - last > _SAME_PLACE
-        last = one.distance
-        places.append((place, one))
-    for _, members in groupby(places, key=lambda pair: pair[0]):
-        yield sorted((one for _, one in members), key=lambda one: one.page)
+def _at_one_place(group: list[_Marginal]) -> Iterator[list[_Marginal]]:
+    """Yield the lines at each position, in page order."""
+    outward = sorted(group, key=lambda one: one.distance)
+    for some in grouped(outward, lambda some, one: one.distance - some[-1].distance <= _SAME_PLACE):
+        yield sorted(some, key=lambda one: one.page)
 
 
 def _is_said_again(group: list[_Marginal], pages: _Sheets) -> bool:
@@ -386,13 +374,14 @@ def _may_count(one: _Marginal, pages: _Sheets) -> bool:
 def _mark_running(found: list[_Marginal], pages: _Sheets) -> None:
     """Mark running heads and feet of a part: lines that repeat on several pages in a row, apart from their text."""
     groups: defaultdict[tuple[bool, str], list[_Marginal]] = defaultdict(list)
-    for one in filter(partial(_may_run, pages), found):
-        groups[one.top, one.line.text].append(one)
+    for one in found:
+        if _may_run(one, pages):
+            groups[one.top, one.line.text].append(one)
     repeated = [group for group in groups.values() if len(group) >= _LEAST_COUNTED]
     _mark_beside([one for group in repeated for at in _at_one_place(group) for one in _in_a_row(at, pages)], found)
 
 
-def _may_run(pages: _Sheets, one: _Marginal) -> bool:
+def _may_run(one: _Marginal, pages: _Sheets) -> bool:
     return not one.line.furniture and not pages.is_large(one.line) and _has_words(one.form)
 
 
@@ -430,9 +419,9 @@ def _counted(group: Sequence[_Marginal], pages: _Sheets) -> list[_Marginal]:
 
 def body_size(sheets: list[PageContent], code: bool) -> float:
     """Return the font size of most letters of a document; monospaced letters do not count if they are `code`."""
-    weights: Counter[float] = Counter()
+    weights: defaultdict[float, int] = defaultdict(int)
     for sheet in sheets:
         for line in sheet.lines:
             if not (code and line.font.mono):
-                weights[line.size] = weights.get(line.size, 0) + len(line.text)
+                weights[line.size] += len(line.text)
     return max(weights, key=lambda size: (weights[size], size), default=0.0)

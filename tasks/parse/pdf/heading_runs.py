@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from docmill.tasks.parse.pdf.layout.rows import span_of
 from docmill.tasks.parse.pdf.list_marks import BULLET, CAPTION
 from docmill.tasks.parse.pdf.text.line import TextLine
 from docmill.tasks.parse.titles.inferred_headings import in_capitals
@@ -48,11 +49,6 @@ def says_no_heading(text: str) -> bool:
     return bool(begins or LEADERS.search(text) or _ADDRESS.search(text))
 
 
-def _is_end(text: str) -> bool:
-    """Return whether a text is the end of a sentence; several dots are an ellipsis, which headings may end with."""
-    return text[0].islower() and text[-2:-1].isalpha() and text[-1] == "."
-
-
 def is_formula(text: str) -> bool:
     """Return whether text is a formula: math signs and at most one word. Its large brackets look like large text."""
     return _FORMULA.search(text) is not None and len(_THREE_LETTERS.findall(text)) < 2
@@ -60,7 +56,11 @@ def is_formula(text: str) -> bool:
 
 def is_sentence(text: str) -> bool:
     """Return whether large text is a sentence or its end, so not a heading: it ends with a stop and is long."""
-    return text[-1:] in _NO_ENDS and (len(text.split()) >= _SENTENCE_WORDS or _is_end(text))
+    if text[-1] not in _NO_ENDS:
+        return False
+    # Several dots are an ellipsis, which headings may end with.
+    is_end = text[0].islower() and text[-2:-1].isalpha() and text[-1] == "."
+    return is_end or len(text.split()) >= _SENTENCE_WORDS
 
 
 def is_capital(text: str) -> bool:
@@ -192,17 +192,17 @@ class HeadingRun:
     def _fits(self, around: list[TextLine]) -> bool:
         if not around:
             return not self.below
-        left, right = _sides(around)
-        first, _ = _sides(self.lines)
+        left, right = span_of(around)
+        first, _ = span_of(self.lines)
         return first - left <= _ALIGNED * self.look.size or self._is_centred(left, right)
 
     def _is_centred(self, left: float, right: float) -> bool:
-        first, last = _sides(self.lines)
+        first, last = span_of(self.lines)
         return abs((first + last) - (left + right)) < 2 * _ALIGNED * self.look.size
 
     def is_wrapped(self) -> bool:
         """Return whether all lines but the last reach about as far as the text around, or all are centred."""
-        left, right = _sides([*self.above, *self.below, *self.lines])
+        left, right = span_of([*self.above, *self.below, *self.lines])
         full = all(line.box[2] > right - _FULL * (right - left) for line in self.lines[:-1])
         middles = [line.box[0] + line.box[2] for line in self.lines]
         return full or max(middles) - min(middles) < self.look.size
@@ -212,10 +212,6 @@ def _gap(upper: TextLine | None, lower: TextLine | None) -> float:
     if upper is None or lower is None or lower.page != upper.page or lower.box[1] < upper.box[1]:
         return float("inf")
     return (lower.box[1] - upper.box[3]) / min(upper.size, lower.size)
-
-
-def _sides(lines: list[TextLine]) -> tuple[float, float]:
-    return min(line.box[0] for line in lines), max(line.box[2] for line in lines)
 
 
 @dataclass(frozen=True, slots=True)
@@ -257,14 +253,14 @@ def runs_of(page: list[TextLine], body: BodyText) -> Iterator[HeadingRun]:
         end = start + 1
         while end < count and _goes_on(page[end - 1], page[end], body):
             end += 1
-        sides = sides or _sides(page)
+        sides = sides or span_of(page)
         yield _run(page, start, end, sides)
         start = end
 
 
 def _run(page: list[TextLine], start: int, end: int, sides: tuple[float, float]) -> HeadingRun:
     lines = page[start:end]
-    first, last = _sides(lines)
+    first, last = span_of(lines)
     near = page[max(start - _AROUND, 0) : start], page[end : end + _AROUND]
     above, below = ([line for line in some if line.box[0] < last and first < line.box[2]] for some in near)
     before, after = page[start - 1] if start else None, page[end] if end < len(page) else None

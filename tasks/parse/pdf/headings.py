@@ -20,6 +20,7 @@ from docmill.tasks.parse.pdf.heading_runs import (
 )
 from docmill.tasks.parse.pdf.text.characters import squeeze
 from docmill.tasks.parse.pdf.text.line import Font, TextLine
+from docmill.tasks.parse.pdf.text.pdfium_calls import grouped
 
 _NEXT_LEVEL = 0.95  # of the size: smaller sizes are another level; smaller differences come from rounding scaled fonts
 _LEVELS = 6  # as Markdown has
@@ -123,10 +124,11 @@ def mark_title(runs: list[HeadingRun], stated: str) -> str:
 
     The title stated in the file wins; without one, the title is the largest of the first headings.
     """
-    first = _front(runs)
+    kept = [run for run in runs if run.kept]
+    first = [run for run in kept if run.page < kept[0].page + _FIRST_PAGES]
     if not first:
         return stated
-    title = _agreed(first, stated) or max(first, key=lambda run: run.look.size)
+    title = next((run for run in first if _agrees(stated, run.text)), max(first, key=lambda run: run.look.size))
     for run in _byline(title, runs):
         run.kept = False
     return stated or title.text
@@ -172,16 +174,6 @@ def _is_first(run: HeadingRun, title: HeadingRun, runs: list[HeadingRun]) -> boo
 
 def _is_date(text: str) -> bool:
     return len(text.split()) <= _DATE_WORDS and _YEAR.search(text) is not None
-
-
-def _front(runs: list[HeadingRun]) -> list[HeadingRun]:
-    """Return the headings of the first page that has any, and of the page after it."""
-    kept = [run for run in runs if run.kept]
-    return [run for run in kept if run.page < kept[0].page + _FIRST_PAGES]
-
-
-def _agreed(first: list[HeadingRun], stated: str) -> HeadingRun | None:
-    return next((run for run in first if _agrees(stated, run.text)), None)
 
 
 def _agrees(stated: str, text: str) -> bool:
@@ -338,20 +330,14 @@ def _is_alone(run: HeadingRun) -> bool:
 def _drop_rows(runs: list[HeadingRun]) -> None:
     """Drop consecutive runs of one look without text between them, except the largest, as on a cover."""
     largest = max((run.look.size for run in runs if run.kept), default=0.0)
-    for row in _rows(runs):
+    for row in grouped(runs, _is_next_in_row):
         numbered = len(row) > 1 and 0 < depth(row[0].text) == depth(row[1].text)
         if (len(row) >= _IN_A_ROW or numbered) and row[0].look.size < largest:
             for run in row:
                 run.kept = run.outlined
 
 
-def _rows(runs: list[HeadingRun]) -> Iterator[list[HeadingRun]]:
-    """Yield the groups of consecutive runs of one look without text between them."""
-    row = runs[:1]
-    for before, run in pairwise(runs):
-        if before.after is run.lines[0] and before.look == run.look and not _TABLE < run.gap_above() < float("inf"):
-            row.append(run)
-            continue
-        yield row
-        row = [run]
-    yield row
+def _is_next_in_row(row: list[HeadingRun], run: HeadingRun) -> bool:
+    """Return whether a run directly follows others of its look, without text between them."""
+    before = row[-1]
+    return before.after is run.lines[0] and before.look == run.look and not _TABLE < run.gap_above() < float("inf")

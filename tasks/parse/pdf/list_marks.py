@@ -51,10 +51,10 @@ def with_marks(items: list[Item]) -> list[Item]:
 
 
 def _is_moved(items: list[Item], place: int) -> bool:
-    mark = items[place]
-    if not _is_followed(items, place):
+    mark, following = items[place], items[place + 1 : place + 2]
+    if not any(_begins_right_of(item, mark) for item in following):
         return _is_put(mark, items)
-    return isinstance(mark, TextLine) and mark.text in _SIGNS and _is_put(mark, [items[place + 1]])
+    return isinstance(mark, TextLine) and mark.text in _SIGNS and _is_put(mark, following)
 
 
 def _is_put(mark: Item, items: list[Item]) -> bool:
@@ -76,10 +76,6 @@ def _is_mark(item: Item) -> bool:
     shown = f"{item.text} x"
     mark = BULLET.match(shown) or NUMBER.match(shown)
     return mark is not None and mark.end() == len(shown) - 1
-
-
-def _is_followed(items: list[Item], place: int) -> bool:
-    return place + 1 < len(items) and _begins_right_of(items[place + 1], items[place])
 
 
 def _begins_right_of(item: Item, mark: Item) -> bool:

@@ -27,7 +27,7 @@ from docmill.storage.errors import Rejected
 from docmill.tasks.parse.canvas import Box
 from docmill.tasks.parse.pdf.page_content import PageContent
 from docmill.tasks.parse.pdf.text.line import PLAIN, TextLine
-from docmill.tasks.parse.pdf.text.pdfium_calls import Place
+from docmill.tasks.parse.pdf.text.pdfium_calls import Place, grouped
 
 POINTS = 72.0  # an inch
 ADVICE = "docmill[ocr], unless [parse] ocr = false"
@@ -52,10 +52,7 @@ class Picture:
 
 Floats = npt.NDArray[np.float64]
 
-_MODELS = {
-    "Det": "PP-OCRv6_det_small.onnx",
-    "Rec": "PP-OCRv6_rec_small.onnx",
-}
+_MODELS = {"Det": "PP-OCRv6_det_small.onnx", "Rec": "PP-OCRv6_rec_small.onnx"}
 _SIDE = 1600
 """Pixels of the longer side of the picture in which lines are detected; they are read at full resolution."""
 _MIN_CONFIDENCE = 0.5  # of 1; lines below it are strokes of a drawing; rapidocr's own limit
@@ -226,13 +223,8 @@ def _even(lines: list[TextLine]) -> None:
     for line in lines:
         share = line.size / usual
         line.size = usual if _SMALLEST < share < _LARGEST else max(round(share * _STEPS), 1) / _STEPS * usual
-    rows: list[list[TextLine]] = []
-    for line in sorted(lines, key=lambda line: line.box[1]):
-        if rows and line.box[1] - rows[-1][0].box[1] <= _SAME_ROW * usual:
-            rows[-1].append(line)
-        else:
-            rows.append([line])
-    for row in rows:
+    downward = sorted(lines, key=lambda line: line.box[1])
+    for row in grouped(downward, lambda row, line: line.box[1] - row[0].box[1] <= _SAME_ROW * usual):
         _level(row)
 
 
@@ -316,33 +308,22 @@ def _words(table: str) -> Iterator[_Word]:
     """Yield the words in tesseract's table, whose first row is a header."""
     for row in table.splitlines()[1:]:
         fields = row.split("\t", _FIELDS - 1)
-        if _is_word(fields):
-            yield _word(fields)
-
-
-def _is_word(fields: list[str]) -> bool:
-    return len(fields) == _FIELDS and fields[0] == _WORD and bool(fields[-1].strip())
-
-
-def _word(fields: list[str]) -> _Word:
-    left, top, width, height = map(int, fields[_BOX])
-    box = (left, top, left + width, top + height)
-    return _Word(tuple(fields[_PARAGRAPH]), fields[_LINE], box, float(fields[_CONFIDENCE]), fields[-1].strip())
+        if len(fields) == _FIELDS and fields[0] == _WORD and fields[-1].strip():
+            left, top, width, height = map(int, fields[_BOX])
+            box = (left, top, left + width, top + height)
+            yield _Word(tuple(fields[_PARAGRAPH]), fields[_LINE], box, float(fields[_CONFIDENCE]), fields[-1].strip())
 
 
 def _paragraphs(words: list[_Word], page: int, scale: float) -> list[list[TextLine]]:
     found: list[list[TextLine]] = []
     for _, paragraph in groupby(words, lambda word: word.paragraph):
         lines = [list(line) for _, line in groupby(paragraph, lambda word: word.line)]
-        kept = [_line_of_words(line, page, scale) for line in lines if _is_sure(line)]
+        sure = [line for line in lines if sum(word.confidence for word in line) >= _LEAST_CONFIDENCE * len(line)]
+        kept = [_line_of_words(line, page, scale) for line in sure]
         if kept:
             found.append(kept)
     _even_paragraphs(found)
     return found
-
-
-def _is_sure(words: list[_Word]) -> bool:
-    return sum(word.confidence for word in words) >= _LEAST_CONFIDENCE * len(words)
 
 
 def _line_of_words(words: list[_Word], page: int, scale: float) -> TextLine:

@@ -11,7 +11,7 @@ from docmill.tasks.parse.passes.run_in_headings import is_lead
 from docmill.tasks.parse.pdf.layout.cuts import cut_as_neighbours
 from docmill.tasks.parse.pdf.layout.grid import may_hold_table, ruled_tables
 from docmill.tasks.parse.pdf.layout.plots import Plot, is_named, plots, without_plots
-from docmill.tasks.parse.pdf.layout.rows import Item
+from docmill.tasks.parse.pdf.layout.rows import Item, lines_in
 from docmill.tasks.parse.pdf.layout.text_columns import join_scripts
 from docmill.tasks.parse.pdf.list_marks import with_bullets, with_marks
 from docmill.tasks.parse.pdf.text.annotations import Link, fields, link_annotations, page_links, with_fields
@@ -75,7 +75,7 @@ class PageContent:
     @property
     def lines(self) -> list[TextLine]:
         """Return the lines among its items."""
-        return [item for item in self.items if isinstance(item, TextLine)]
+        return lines_in(self.items)
 
     @property
     def characters(self) -> int:
@@ -183,17 +183,14 @@ def _readable(lines: list[TextLine], sheet: PageContent) -> list[TextLine]:
     return found if _characters(found) >= _FEW_READABLE else []
 
 
-def _is_mostly_known(text: str) -> bool:
-    return text.count("\ufffd") < _MOST_UNKNOWN * len("".join(text.split()))
-
-
 def _keeps_words(line: TextLine, sheet: PageContent) -> bool:
     """Return whether a line is readable, if need be without its run of unknown signs, such as a rule drawn by signs."""
-    if _is_mostly_known(line.text):
+    text = line.text
+    if text.count("\ufffd") < _MOST_UNKNOWN * len("".join(text.split())):
         return True
     sheet.unknown_lines = True
-    words = _ONE_RUN.fullmatch(line.text)
-    if words is None or _WORD.search(line.text) is None:
+    words = _ONE_RUN.fullmatch(text)
+    if words is None or _WORD.search(text) is None:
         return False
     line.text = f"{words[1]} {words[2]}".strip()
     return True
@@ -201,16 +198,11 @@ def _keeps_words(line: TextLine, sheet: PageContent) -> bool:
 
 def _turn(lines: list[TextLine], layer: TextLayer) -> int:
     """Return 1 if most text runs up the page, -1 if it runs down, else 0."""
-    across = [line for line in lines if _is_across(line)]
+    across = [line for line in lines if line.height > _ACROSS * (line.right - line.left) and len(line.text) >= _FEW]
     if not across or 2 * _characters(across) <= _characters(lines):
         return 0
     longest = max(across, key=lambda line: len(line.text))
     return 1 if layer.runs_up(longest) else -1
-
-
-def _is_across(line: TextLine) -> bool:
-    left, top, right, bottom = line.box
-    return bottom - top > _ACROSS * (right - left) and len(line.text) >= _FEW
 
 
 def _characters(lines: list[TextLine]) -> int:

@@ -7,17 +7,17 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import pairwise
+from itertools import groupby, pairwise
 from statistics import median
 from typing import Any
 
 from docmill.tasks.parse.canvas import Box
 from docmill.tasks.parse.passes.run_in_headings import LedParagraph, headed
-from docmill.tasks.parse.pdf.layout.rows import Item, PageTable, append_table
+from docmill.tasks.parse.pdf.layout.rows import Item, PageTable, append_table, lines_in, span_of, tables_in
 from docmill.tasks.parse.pdf.list_marks import BULLET, CAPTION, NUMBER, marker_of
 from docmill.tasks.parse.pdf.text.characters import HYPHEN, LEVEL, RAISED
 from docmill.tasks.parse.pdf.text.line import TextLine
-from docmill.tasks.parse.pdf.text.pdfium_calls import around_all
+from docmill.tasks.parse.pdf.text.pdfium_calls import around_all, grouped
 
 _FULL = 0.75  # of the flow's width, which a line that continues below reaches
 _ENOUGH = 3  # gaps: with fewer, the usual gap is unknown
@@ -38,12 +38,12 @@ class FlowMeasure:
     @cached_property
     def lines(self) -> list[TextLine]:
         """Return the lines of the flow without furniture."""
-        return [item for item in self._flow if isinstance(item, TextLine) and not item.furniture]
+        return [line for line in lines_in(self._flow) if not line.furniture]
 
     @cached_property
     def sides(self) -> tuple[float, float]:
         """Return the leftmost and rightmost edges of the lines."""
-        return min(line.box[0] for line in self.lines), max(line.box[2] for line in self.lines)
+        return span_of(self.lines)
 
     @cached_property
     def within(self) -> list[tuple[TextLine, TextLine]]:
@@ -175,21 +175,10 @@ def _is_number_of(above: PageBlock, block: PageBlock) -> bool:
 
 
 def _groups(flow: list[Item], measure: FlowMeasure, code: bool) -> Iterator[list[TextLine] | PageTable]:
-    group: list[TextLine] = []
-    for item in flow:
-        if isinstance(item, PageTable):
-            if group:
-                yield group
-            yield item
-            group = []
-        elif group and _continues(group, item, measure, code):
-            group.append(item)
-        else:
-            if group:
-                yield group
-            group = [item]
-    if group:
-        yield group
+    for _, some in groupby(flow, key=type):
+        items = [*some]
+        yield from tables_in(items)
+        yield from grouped(lines_in(items), lambda block, line: _continues(block, line, measure, code))
 
 
 def _block(group: list[TextLine], code: bool) -> PageBlock:
@@ -284,7 +273,8 @@ def _is_far_below(block: list[TextLine], line: TextLine, measure: FlowMeasure) -
     gap = line.box[1] - last.box[3]
     if gap <= _TIGHT_GAP * last.size or (gap < _WIDE_GAP * last.size and _is_within_sentence(last, line, measure)):
         return False
-    return gap > (_usual_gap(block) or measure.gap * last.size) + _MORE_GAP * last.size
+    gaps = (lower.box[1] - upper.box[3] for upper, lower in pairwise(block[-_RECENT_GAPS:]))
+    return gap > (min(gaps, default=0.0) or measure.gap * last.size) + _MORE_GAP * last.size
 
 
 def _is_within_sentence(last: TextLine, line: TextLine, measure: FlowMeasure) -> bool:
@@ -302,10 +292,6 @@ def _is_code(line: TextLine) -> bool:
 def _is_indented(last: TextLine, line: TextLine, measure: FlowMeasure) -> bool:
     """Return whether a line's indent differs from the previous line's, or is larger than the flow's."""
     return abs(line.box[0] - last.box[0]) > line.size or line.box[0] - measure.sides[0] > line.size
-
-
-def _usual_gap(block: list[TextLine]) -> float:
-    return min((lower.box[1] - upper.box[3] for upper, lower in pairwise(block[-_RECENT_GAPS:])), default=0.0)
 
 
 def _begins(block: list[TextLine], line: TextLine, measure: FlowMeasure) -> bool:
@@ -341,10 +327,8 @@ def _begins_paragraph(block: list[TextLine], line: TextLine, measure: FlowMeasur
         return True
     if len(block) < 2:
         return measure.is_short(last) and _is_indented(last, line, measure)
-    recent = block[-_RECENT:]
-    right = max(one.box[2] for one in recent)
-    width = max(right - min(one.box[0] for one in recent), 1)
-    return line.box[0] - last.box[0] > line.size or right - last.box[2] > SHORT * width
+    left, right = span_of(block[-_RECENT:])
+    return line.box[0] - last.box[0] > line.size or right - last.box[2] > SHORT * max(right - left, 1)
 
 
 _TEXT = ("paragraph", "list_item")

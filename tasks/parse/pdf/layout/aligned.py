@@ -6,10 +6,11 @@ write tables by rows, by columns, or in the order in which somebody typed them.
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
+from functools import partial
 from itertools import chain, groupby, pairwise, takewhile
 from statistics import median
-from typing import TypeGuard
 
+from docmill.tasks.parse.canvas import Box
 from docmill.tasks.parse.pdf.layout.cell_columns import (
     are_doubtful,
     columns_of,
@@ -32,11 +33,13 @@ from docmill.tasks.parse.pdf.layout.rows import (
     is_parted,
     is_value,
     levels_of,
+    lines_in,
     replaced,
     rows_of,
+    tables_in,
 )
-from docmill.tasks.parse.pdf.text.line import TextLine, Vocabulary, joined, texts_to_join
-from docmill.tasks.parse.pdf.text.pdfium_calls import around_all, spans_over
+from docmill.tasks.parse.pdf.text.line import TextLine, joined, texts_to_join
+from docmill.tasks.parse.pdf.text.pdfium_calls import around_all, grouped, spans_over
 from docmill.tasks.parse.pdf.text.ruling_lines import LevelRules
 
 # Complete rows that make a table. With fewer, a date next to an address becomes one; with more, small tables stay text.
@@ -67,14 +70,10 @@ def with_tables(items: list[Item], rules: LevelRules, code: bool) -> list[Item]:
     `rules` are the page's horizontal rules. If monospaced text is `code`, its aligned rows are part of a listing.
     """
     found: list[Item] = []
-    for is_table, group in groupby(items, key=lambda item: isinstance(item, PageTable)):
+    for _, group in groupby(items, key=type):
         some = [*group]
-        found += some if is_table else _in_tables([*filter(_is_line, some)], rules, code)
+        found += tables_in(some) or _in_tables(lines_in(some), rules, code)
     return with_headers(found, rules)
-
-
-def _is_line(item: Item) -> TypeGuard[TextLine]:
-    return isinstance(item, TextLine)
 
 
 def _in_tables(lines: list[TextLine], rules: LevelRules, code: bool) -> Sequence[Item]:
@@ -103,8 +102,9 @@ def _made(cells: list[list[str]], lines: list[TextLine], spans: list[Span], head
 
 def _headed(rows: list[_Texts], spans: list[Span], rules: LevelRules) -> int:
     """Return how many rows form a header: several above a rule as wide as the table; 0 if there is no such rule."""
-    above = [*takewhile(lambda pair: not _is_above_rule(*pair, spans, rules), pairwise(rows[: _MOST_HEADER_ROWS + 1]))]
-    deep = len(above) + 1
+    sides = spans[0][0], spans[-1][1]
+    steps = pairwise([middle for middle, _ in rows[: _MOST_HEADER_ROWS + 1]])
+    deep = 1 + len([*takewhile(lambda step: not rules.parts(*step, *sides), steps)])
     several = 1 < deep <= min(_MOST_HEADER_ROWS, len(rows) - 1)
     return deep if several and _are_names([texts for _, texts in rows], deep) else 0
 
@@ -113,10 +113,6 @@ def _are_names(cells: list[list[str]], deep: int) -> bool:
     """Return whether the first `deep` rows together name the columns; all but one leave the first column empty."""
     names = [" ".join(filter(None, column)) for column in zip(*cells[:deep], strict=True)]
     return sum(bool(row[0]) for row in cells[:deep]) < 2 and header_rows([names, *cells[deep:]]) > 0
-
-
-def _is_above_rule(one: _Texts, other: _Texts, spans: list[Span], rules: LevelRules) -> bool:
-    return rules.parts(one[0], other[0], spans[0][0], spans[-1][1])
 
 
 def _next_items(rows: list[list[TextLine]], start: int, code: bool, rules: LevelRules) -> tuple[Sequence[Item], int]:
@@ -273,7 +269,7 @@ def _is_more(row: PlacedRow) -> bool:
 
 
 def _texts(row: dict[int, list[str]], width: int) -> list[str]:
-    return [joined(row.get(column, ()), Vocabulary()) for column in range(width)]
+    return [joined(row.get(column, ())) for column in range(width)]
 
 
 _Level = list[TextLine]
@@ -281,7 +277,7 @@ _Level = list[TextLine]
 
 def with_level_tables(items: list[Item], read: list[Item], rules: LevelRules, code: bool) -> list[Item]:
     """Return the items as `read`, with each table of figures that explains its lines better than they do."""
-    lines = [item for item in items if isinstance(item, TextLine)]
+    lines = lines_in(items)
     if sum(is_value(line.text) for line in lines) < LAYOUT.figures * LAYOUT.rows:  # true of most pages
         return read
     for levels in _figure_runs(levels_of(lines)):
@@ -293,18 +289,10 @@ def with_level_tables(items: list[Item], read: list[Item], rules: LevelRules, co
 
 def _figure_runs(levels: list[_Level]) -> Iterator[list[_Level]]:
     """Yield the runs of levels with figures, including the levels between and around them."""
-    run: list[int] = []
-    for at in (at for at, level in enumerate(levels) if has_figures(level)):
-        if run and not _goes_on(levels, run, at):
-            yield from _run(levels, run)
-            run = []
-        run.append(at)
-    yield from _run(levels, run)
-
-
-def _run(levels: list[_Level], run: list[int]) -> Iterator[list[_Level]]:
-    if len(run) >= LAYOUT.rows:
-        yield levels[max(run[0] - LAYOUT.between, 0) : run[-1] + 1 + LAYOUT.between]
+    of_figures = (at for at, level in enumerate(levels) if has_figures(level))
+    for run in grouped(of_figures, partial(_goes_on, levels)):
+        if len(run) >= LAYOUT.rows:
+            yield levels[max(run[0] - LAYOUT.between, 0) : run[-1] + 1 + LAYOUT.between]
 
 
 def _goes_on(levels: list[_Level], run: list[int], at: int) -> bool:
@@ -413,7 +401,7 @@ def _cells_of_level(row: _Level, spans: list[Span], most: float) -> list[str]:
 def _better(read: list[Item], table: PageTable, lines: list[TextLine]) -> list[Item]:
     """Return `read` with a table in place of its lines, unless the tables already there explain them as well."""
     own = {*map(id, lines)}
-    others = _beside(read, table)
+    others = [one for one in tables_in(read) if _overlap(one.box, table.box)]
     left = [item for item in read if id(item) in own]
     explained = len(lines) - len(left) - sum(map(_impure, others)) - max(len(others) - 1, 0)
     if not _holds(table, others) or explained >= len(lines) - _impure(table):
@@ -428,11 +416,8 @@ def _holds(table: PageTable, others: list[PageTable]) -> bool:
     return all(table.box[1] - 1 < item.box[1] and item.box[3] < table.box[3] + 1 for item in others)
 
 
-def _beside(read: list[Item], table: PageTable) -> list[PageTable]:
-    tables = [item for item in read if isinstance(item, PageTable)]
-    return [
-        one for one in tables if all(spans_over(one.box[at::2], [(table.box[at], table.box[at + 2])]) for at in (0, 1))
-    ]
+def _overlap(one: Box, other: Box) -> bool:
+    return one[0] < other[2] and other[0] < one[2] and one[1] < other[3] and other[1] < one[3]
 
 
 def _impure(table: PageTable) -> int:

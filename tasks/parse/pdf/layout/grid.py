@@ -13,8 +13,9 @@ from docmill.tasks.parse.canvas import Box
 from docmill.tasks.parse.pdf.layout.cuts import parted
 from docmill.tasks.parse.pdf.layout.grid_cells import Cell, form_of, is_form, table_of
 from docmill.tasks.parse.pdf.layout.growth import grow
-from docmill.tasks.parse.pdf.layout.rows import Item, PageTable, replaced
+from docmill.tasks.parse.pdf.layout.rows import Item, PageTable, lines_in, replaced
 from docmill.tasks.parse.pdf.text.line import TextLine
+from docmill.tasks.parse.pdf.text.pdfium_calls import grouped
 from docmill.tasks.parse.pdf.text.right_to_left import may_be_right_to_left
 from docmill.tasks.parse.pdf.text.ruling_lines import LevelRules, PageRules, Rule
 from docmill.tasks.parse.pdf.text.text_layer import TextLayer
@@ -27,11 +28,7 @@ Walls = list[list[bool]]
 
 def steps(places: list[float]) -> list[float]:
     """Return the sorted places, with places that touch merged into one."""
-    found: list[float] = []
-    for place in sorted(places):
-        if not found or place - found[-1] > TOUCH:
-            found.append(place)
-    return found
+    return [group[0] for group in grouped(sorted(places), lambda group, place: place - group[0] <= TOUCH)]
 
 
 # Bounds on the work for one page.
@@ -117,10 +114,9 @@ def _parted(lines: list[TextLine], rules: PageRules, layer: TextLayer) -> Iterat
 def _with_table(items: list[Item], grid: Grid, layer: TextLayer) -> list[Item]:
     """Return items with the lines in a grid replaced by one table; unchanged if the grid is not a table."""
     inside, around = list[TextLine](), list[TextLine]()
-    for item in items:
-        if isinstance(item, TextLine):
-            side = inside if is_within(item.box, grid.box) else around
-            side.append(item)
+    for line in lines_in(items):
+        side = inside if is_within(line.box, grid.box) else around
+        side.append(line)
     table = _table(inside, grid, layer) if inside else None
     if table is None:
         return items
@@ -130,7 +126,10 @@ def _with_table(items: list[Item], grid: Grid, layer: TextLayer) -> list[Item]:
 
 def _table(lines: list[TextLine], grid: Grid, layer: TextLayer) -> PageTable | None:
     """Return the table or the form that the lines in a grid form; None if it is neither."""
-    cells = _cells(grid, _held(lines, grid, layer))
+    held: defaultdict[int, list[TextLine]] = defaultdict(list)
+    for line in lines:
+        _fill(held, line, grid, layer)
+    cells = _cells(grid, held)
     table = table_of(cells, grid.xs, grid.box, lines[0].page)
     if not _is_table(table.cells, cells):
         return None
@@ -143,14 +142,6 @@ def is_within(inner: Box, outer: Box) -> bool:
     """Return whether the middle of a box is within another box."""
     x, y = (inner[0] + inner[2]) / 2, (inner[1] + inner[3]) / 2
     return outer[0] <= x <= outer[2] and outer[1] <= y <= outer[3]
-
-
-def _held(lines: list[TextLine], grid: Grid, layer: TextLayer) -> Mapping[int, list[TextLine]]:
-    """Return the lines in each cell of a grid, by cell number."""
-    held: defaultdict[int, list[TextLine]] = defaultdict(list)
-    for line in lines:
-        _fill(held, line, grid, layer)
-    return held
 
 
 def _fill(held: defaultdict[int, list[TextLine]], line: TextLine, grid: Grid, layer: TextLayer) -> None:
@@ -225,10 +216,7 @@ def grid_of(level: list[Rule], upright: list[Rule]) -> Grid | None:
 
 def _places(rules: list[Rule], across: list[Rule]) -> list[float]:
     """Return the positions of rules and of the ends of crossing rules: a table's outer rules may be missing."""
-    places = [where for where, _, _ in rules]
-    for _, start, end in across:
-        places += (start, end)
-    return places
+    return [where for where, _, _ in rules] + [end for rule in across for end in rule[1:]]
 
 
 def _components(rules: PageRules) -> list[Rules]:

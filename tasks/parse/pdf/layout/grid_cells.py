@@ -22,7 +22,7 @@ from docmill.tasks.parse.pdf.layout.rows import (
     is_value,
     levels_of,
 )
-from docmill.tasks.parse.pdf.text.line import NOWHERE, TextLine, Vocabulary, joined, texts_to_join
+from docmill.tasks.parse.pdf.text.line import NOWHERE, TextLine, joined, texts_to_join
 from docmill.tasks.parse.pdf.text.pdfium_calls import around_all
 
 _YEAR = range(1800, 2200)
@@ -77,7 +77,7 @@ def _place(table: PageTable, cell: Cell, bands: list[int], columns: list[int]) -
     held = _by_rows(cell.pieces, within, table.extents, max(2.0, LAYOUT.beside_tall * len(within)) if is_tall else 1.0)
     tall = len(within) if is_tall and len(held) == 1 else 1
     for row, pieces in held.items():
-        table.cells[row][column] = joined(texts_to_join(pieces), Vocabulary())
+        table.cells[row][column] = joined(texts_to_join(pieces))
         if tall * wide > 1:
             table.spans.append((row, column, tall, wide))
 
@@ -287,7 +287,7 @@ def _entry(cell: Cell) -> list[str]:
     lines = _in_order(cell.pieces)
     named = next((at for at, line in enumerate(lines) if _WORD.search(line.text)), len(lines))  # skip a number
     filled = next((at for at in range(named + 1, len(lines)) if _is_filled_in(lines[at], lines[named])), len(lines))
-    parts = [joined(texts_to_join(part), Vocabulary()) for part in (lines[:filled], lines[filled:]) if part]
+    parts = [joined(texts_to_join(part)) for part in (lines[:filled], lines[filled:]) if part]
     if len(parts) > 1 and not parts[0].endswith(_ENDS):
         parts[0] += ":"
     return parts

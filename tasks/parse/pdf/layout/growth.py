@@ -11,8 +11,8 @@ from functools import partial
 from itertools import chain, pairwise
 
 from docmill.tasks.parse.pdf.layout.grid_cells import header_rows
-from docmill.tasks.parse.pdf.layout.rows import LAYOUT, Extent, Item, PageTable, is_value
-from docmill.tasks.parse.pdf.text.line import TextLine, Vocabulary, joined
+from docmill.tasks.parse.pdf.layout.rows import LAYOUT, Extent, Item, PageTable, is_value, lines_in, tables_in
+from docmill.tasks.parse.pdf.text.line import TextLine, joined
 from docmill.tasks.parse.pdf.text.pdfium_calls import around_all, spans_over
 from docmill.tasks.parse.pdf.text.ruling_lines import LevelRules
 from docmill.tasks.parse.pdf.text.text_layer import TextLayer
@@ -142,7 +142,7 @@ class _Growth:
         names = self.table.cells[0]
         for line in level:
             column = self._over(line)[0]
-            names[column] = joined([line.text, names[column]], Vocabulary())
+            names[column] = joined([line.text, names[column]])
         self.table.extents[0] = min(line.box[1] for line in level), self.table.extents[0][1]
         self._leave(level)
         return level
@@ -179,7 +179,7 @@ class _Growth:
     def _put(self, row: _OuterRow, at: int) -> None:
         """Insert a row at an index."""
         width = len(self.sides) - 1
-        self.table.cells.insert(at, [joined(row.cells.get(column, ()), Vocabulary()) for column in range(width)])
+        self.table.cells.insert(at, [joined(row.cells.get(column, ())) for column in range(width)])
         self.table.extents.insert(at, row.extent)
         shift = int(not at)
         self.table.spans[:] = [(first + shift, *rest) for first, *rest in self.table.spans]  # type: ignore[misc]
@@ -244,7 +244,8 @@ class _Growth:
 
     def _names_of_columns(self, level: list[TextLine], edge: float) -> list[_OuterRow]:
         """Return the level as a row if it is closely above the header and each line names several columns; else []."""
-        if not self._is_within(level) or _is_remark(level[0].text):
+        text = level[0].text
+        if not self._is_within(level) or (text[0], text[-1]) in _BRACKETS:  # a remark on the whole table, as its unit
             return []
         row = self._over_columns(sorted(level, key=lambda line: line.box[0]))
         is_close = edge - row.extent[1] < LAYOUT.close * level[0].height
@@ -295,11 +296,6 @@ class _Growth:
 
     def _is_alike(self, level: list[TextLine]) -> bool:
         return all(abs(line.size - self.table.size) <= LAYOUT.other_size * self.table.size for line in level)
-
-
-def _is_remark(text: str) -> bool:
-    """Return whether a line is in brackets, as a remark on the whole table, such as its unit."""
-    return (text[0], text[-1]) in _BRACKETS
 
 
 def _beside(lines: list[TextLine], extent: Extent) -> list[TextLine]:
@@ -361,9 +357,8 @@ def sides_of(columns: list[tuple[float, float]]) -> list[float]:
 
 def with_headers(items: list[Item], rules: LevelRules) -> list[Item]:
     """Return items with the header added to each table with known columns; `rules` are the page's horizontal ones."""
-    for table in [item for item in items if isinstance(item, PageTable) and item.columns]:
-        lines = [item for item in items if isinstance(item, TextLine)]
-        taken = {*map(id, grow(table, lines, rules, whole=True))}
+    for table in [table for table in tables_in(items) if table.columns]:
+        taken = {*map(id, grow(table, lines_in(items), rules, whole=True))}
         items = [item for item in items if id(item) not in taken]
     return items
 

@@ -24,10 +24,7 @@ _MOST_CELLS = 200  # along a side of the page; larger pages get larger cells
 _LEAST_CURVES, _LEAST_SEGMENTS = 3, 20
 """Of a plot: fewer are a line of a form, an arrow or a round corner. One curve drawn by points has enough segments."""
 _LEAST_LABELS = 2  # lines in a plot: a text next to a sign or in a frame is one line
-_LABELS, _MEAN = (
-    500,
-    20,
-)  # maximum characters of all labels of a chart, and of one on average: with more it is text in a frame
+_LABELS, _MEAN = 500, 20  # most characters of all labels of a chart, and of one on average: more are text in a frame
 _CURVED = 0.25  # share of a plot's width that its curves span: a logo at the end of a rule spans less
 _PART = 0.5  # share of the page: a larger drawing is the page's background
 _EDGE, _SMALL = 0.12, 0.04
@@ -73,7 +70,9 @@ def is_named(line: TextLine) -> bool:
 
 
 def _may_hold_plots(rules: PageRules) -> bool:
-    return _are_many([count for _, count in rules.curves]) or may_be_diagram(rules)
+    # A diagram has rules for the sides of its boxes.
+    diagram = min(len(rules.level), len(rules.upright)) >= 2 * _LEAST_BOXES
+    return diagram or _are_many([count for _, count in rules.curves])
 
 
 def _are_many(counts: Sequence[int]) -> bool:
@@ -231,11 +230,6 @@ _LEAST_BOXES = 5  # separate boxes: the diagrams examined have at least six; a f
 _OUTSIDE = 0.4  # share of letters outside boxes: labels of lines make up a third, the text of forms more
 _AROUND = 0.3  # share of the area around boxes: at least two fifths in diagrams, a fifth in tables with omitted cells
 _JOINED = 1  # pieces of connecting lines per box: business cards have none
-
-
-def may_be_diagram(rules: PageRules) -> bool:
-    """Return whether a page has enough rules for the sides of a diagram's boxes."""
-    return min(len(rules.level), len(rules.upright)) >= 2 * _LEAST_BOXES
 
 
 def is_diagram(level: list[Rule], upright: list[Rule], lines: Sequence[TextLine]) -> bool:

@@ -7,7 +7,7 @@ from operator import attrgetter
 
 from docmill.tasks.parse.canvas import Box
 from docmill.tasks.parse.pdf.text.line import TextLine
-from docmill.tasks.parse.pdf.text.pdfium_calls import around, spans_over
+from docmill.tasks.parse.pdf.text.pdfium_calls import around, grouped, spans_over
 from docmill.tasks.parse.pdf.text.ruling_lines import LevelRules, Rule
 
 Cell = list[TextLine]  # from top to bottom
@@ -51,6 +51,16 @@ class PageTable:
 
 
 Item = TextLine | PageTable
+
+
+def lines_in(items: Iterable[Item]) -> list[TextLine]:
+    """Return the lines among items."""
+    return [item for item in items if isinstance(item, TextLine)]
+
+
+def tables_in(items: Iterable[Item]) -> list[PageTable]:
+    """Return the tables among items."""
+    return [item for item in items if isinstance(item, PageTable)]
 
 
 def replaced(items: list[Item], lines: Sequence[Item], table: PageTable, first: Item) -> list[Item]:
@@ -114,13 +124,7 @@ def is_value(text: str) -> bool:
 
 def in_cells(row: list[TextLine]) -> Row:
     """Return a row's lines as cells: a line that begins left of the previous line's end is below it in its cell."""
-    cells: Row = []
-    for line in row:
-        if cells and line.box[0] < cells[-1][-1].box[2]:
-            cells[-1].append(line)
-        else:
-            cells.append([line])
-    return cells
+    return grouped(row, lambda cell, line: line.box[0] < cell[-1].box[2])
 
 
 def span_of(lines: list[TextLine]) -> Span:
@@ -225,7 +229,8 @@ def _on_levels(lines: list[TextLine], rules: LevelRules) -> list[list[TextLine]]
 
 def _lines_beside(rows: list[list[TextLine]], line: TextLine, rules: LevelRules) -> int:
     """Return how many of the last rows are further lines of the cell to the left of a line."""
-    if not _is_up_right(line, rows[-1][-1]):
+    last = rows[-1][-1]
+    if line.box[0] < last.box[2] or line.middle >= last.middle - _HIGHER * _tall(last):  # not up right of it
         return 0
     above = 0
     while above < min(_MOST_LINES, len(rows) - 1) and _is_next(rows[-above - 2], rows[-above - 1]):
@@ -250,11 +255,6 @@ def _more_above(rows: list[list[TextLine]], above: int, line: TextLine) -> int:
             break
         more += 1
     return more
-
-
-def _is_up_right(line: TextLine, last: TextLine) -> bool:
-    """Return whether a line is to the right of the last one and higher."""
-    return line.box[0] >= last.box[2] and line.middle < last.middle - _HIGHER * _tall(last)
 
 
 def _is_next(above: list[TextLine], row: list[TextLine]) -> bool:
@@ -323,13 +323,7 @@ def is_parted(above: list[TextLine], row: list[TextLine], rules: LevelRules) -> 
 
 def levels_of(lines: Iterable[TextLine]) -> list[list[TextLine]]:
     """Return lines grouped by level, from the top."""
-    levels: list[list[TextLine]] = []
-    for line in sorted(lines, key=attrgetter("middle")):
-        if levels and are_level(levels[-1][0], line):
-            levels[-1].append(line)
-        else:
-            levels.append([line])
-    return levels
+    return grouped(sorted(lines, key=attrgetter("middle")), lambda level, line: are_level(level[0], line))
 
 
 def are_level(one: TextLine, other: TextLine) -> bool:

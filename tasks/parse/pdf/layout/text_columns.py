@@ -11,10 +11,10 @@ from statistics import median
 from typing import NamedTuple
 
 from docmill.tasks.parse.pdf.layout.aligned import with_level_tables, with_tables
-from docmill.tasks.parse.pdf.layout.rows import Item, PageTable
+from docmill.tasks.parse.pdf.layout.rows import Item, PageTable, lines_in
 from docmill.tasks.parse.pdf.text.characters import HYPHEN, LEVEL, LOWERED, RAISED, unmarked
 from docmill.tasks.parse.pdf.text.line import TextLine
-from docmill.tasks.parse.pdf.text.pdfium_calls import around
+from docmill.tasks.parse.pdf.text.pdfium_calls import around, around_all, grouped
 from docmill.tasks.parse.pdf.text.right_to_left import is_right_to_left
 from docmill.tasks.parse.pdf.text.ruling_lines import LevelRules
 
@@ -49,17 +49,6 @@ class ColumnRun:
     right: float
     bottom: float
     step: float
-
-    def add(self, item: Item) -> None:
-        """Append a lower item."""
-        self.items.append(item)
-        left, _, right, bottom = item.box
-        if left < self.left:
-            self.left = left
-        if right > self.right:
-            self.right = right
-        if bottom > self.bottom:
-            self.bottom = bottom
 
 
 def best_gutter(held: list[ColumnRun]) -> float | None:
@@ -152,37 +141,24 @@ def _are_columns(sides: _Sides) -> bool:
     fewer = min(_count(sides.left), _count(sides.right))
     if fewer < 2:
         return False
-    if _switches(sides.written) <= max(1, _SWITCHES * fewer):
-        return True
-    return _fill(sides.left) and _fill(sides.right)
-
-
-def _switches(written: list[int]) -> int:
-    """Return how often the content switches sides."""
-    return sum(starmap(ne, pairwise([side for side in written if side != OVER])))
+    switches = sum(starmap(ne, pairwise([side for side in sides.written if side != OVER])))
+    return switches <= max(1, _SWITCHES * fewer) or (_fill(sides.left) and _fill(sides.right))
 
 
 def _count(some: list[ColumnRun]) -> int:
     """Return the number of lines and rows in runs."""
-    return sum(len(item.cells) if isinstance(item, PageTable) else 1 for run in some for item in run.items)
-
-
-def _lines(some: list[ColumnRun]) -> list[TextLine]:
-    return [item for run in some for item in run.items if isinstance(item, TextLine)]
+    return sum(len(item.cells) if isinstance(item, PageTable) else 1 for item in _items(some))
 
 
 def _fill(some: list[ColumnRun]) -> bool:
     """Return whether most letters are in lines as wide and long as lines of text; tables are ignored."""
-    lines = _lines(some)
+    lines = lines_in(_items(some))
     if len(lines) < _MIN_LINES:
         return False
     width = max(run.right for run in some) - min(run.left for run in some)
     full = sum(len(line.text) for line in lines if line.right - line.left >= _FULL * width)
-    return full >= _MOST * sum(len(line.text) for line in lines) and median(map(_length, lines)) >= _MIN_LETTERS
-
-
-def _length(line: TextLine) -> int:
-    return len(line.text)
+    letters = [len(line.text) for line in lines]
+    return full >= _MOST * sum(letters) and median(letters) >= _MIN_LETTERS
 
 
 _NUMBER = re.compile(r"\d[\d.,]*")
@@ -193,10 +169,7 @@ _MAX_DEPTH = 10
 _CUT, _ROW = 1.0, 1000.0  # maximum distance between pieces of a line that pdfium cut, and of any row
 _NO_SPACE = 0.15  # closer pieces are one word; a thin space is a fifth of the font size
 _MARK = 3  # characters of a bullet or number before an item, which may be larger than the item's text
-_SMALLER, _HIGHER = (
-    0.92,
-    0.1,
-)  # scripts are this much smaller than the text before them, and superscripts end this much higher
+_SMALLER, _HIGHER = 0.92, 0.1  # scripts are this much smaller than the text before, superscripts end this much higher
 _LOWER = 0.2  # subscripts begin this much lower
 _LONGEST_SCRIPT, _LONGEST_LETTERS = 12, 3  # signs; raised letters alone: a longer word is not a script
 _RAISED_GAP = 0.3  # between a script and its line: they touch, except for a thin space
@@ -223,7 +196,7 @@ def columns(items: list[Item], level: LevelRules, code: bool) -> list[list[Item]
     """
     if _is_column(items):
         return [items]
-    joined = join_cut(items)
+    joined = _joined(items, _CUT)
     whole = with_level_tables(joined, with_tables(joined, level, code), level, code)
     flows = _flows(runs(whole), 0)
     alone = len(flows) > 1  # in a column of text, a table has no other text next to it
@@ -248,26 +221,18 @@ def _is_column(items: list[Item]) -> bool:
     return True
 
 
-def join_cut(items: list[Item]) -> list[Item]:
-    """Join successive pieces of one line that pdfium cut, for example at a superscript."""
-    return _joined(items, _CUT)
-
-
 def join_scripts(lines: list[TextLine]) -> list[TextLine]:
     """Join scripts that pdfium cut off to the lines that they touch, so that they end up in the same cell."""
     found = lines[:1]
     for line in lines[1:]:
         before = found[-1]
-        if line.size < _SMALLER * before.size and _touches(before, line) and _mark(line, before):
+        apart = line.left - before.right
+        touch = -_TOUCHING * before.size < apart < _NO_SPACE * line.size and _beside(before, line, _CUT)
+        if touch and line.size < _SMALLER * before.size and _mark(line, before):
             _append(before, line)
         else:
             found.append(line)
     return found
-
-
-def _touches(one: TextLine, other: TextLine) -> bool:
-    apart = other.box[0] - one.box[2]
-    return -_TOUCHING * one.size < apart < _NO_SPACE * other.size and _beside(one, other, _CUT)
 
 
 def join_rows(items: list[Item]) -> list[Item]:
@@ -276,6 +241,7 @@ def join_rows(items: list[Item]) -> list[Item]:
 
 
 def _joined(items: list[Item], reach: float) -> list[Item]:
+    """Join successive pieces of one line, as pdfium cuts them for example at a superscript."""
     whole: list[Item] = items[:1]
     before = whole[0] if whole else None
     for item in items[1:]:
@@ -356,25 +322,22 @@ def _stands_higher(piece: TextLine, line: TextLine) -> bool:
 
 def runs(items: list[Item]) -> list[ColumnRun]:
     """Return the runs of items, in content order."""
-    found: list[ColumnRun] = []
-    before: Item | None = None
-    for item in items:
-        if (
-            before is not None
-            and isinstance(item, TextLine)
-            and isinstance(before, TextLine)
-            and _follows(before, item)
-        ):
-            found[-1].add(item)
-        else:
-            step = item.size if isinstance(item, TextLine) else _PLAIN_STEP
-            found.append(ColumnRun([item], len(found), *item.box, step))
-        before = item
-    return found
+    return [
+        ColumnRun(
+            run,
+            place,
+            *around_all([item.box for item in run]),
+            run[0].size if isinstance(run[0], TextLine) else _PLAIN_STEP,
+        )
+        for place, run in enumerate(grouped(items, _follows))
+    ]
 
 
-def _follows(above: TextLine, line: TextLine) -> bool:
-    """Return whether a line is closely below another, overlaps it horizontally, and has about the same font size."""
+def _follows(run: list[Item], line: Item) -> bool:
+    """Return whether a line is closely below a run's last one, overlaps it, and has about the same font size."""
+    above = run[-1]
+    if not isinstance(above, TextLine) or not isinstance(line, TextLine):
+        return False
     one, other = above.box, line.box
     if not 0 < other[1] - one[1] < _NEXT_TOP * max(line.size, above.size):
         return False
@@ -389,9 +352,10 @@ def _flows(held: list[ColumnRun], depth: int) -> list[list[ColumnRun]]:
         return []
     lower = sorted(held, key=lambda run: run.top)
     gutter = best_gutter(held) if depth < _MAX_DEPTH else None
-    if gutter is None:
-        return [_by_rows(lower)]
-    return list(_around(lower, gutter, depth))
+    if gutter is not None:
+        return [*_around(lower, gutter, depth)]
+    rows = grouped(lower, _is_beside)  # runs side by side are in the order of their row
+    return [[*chain.from_iterable(map(_in_order, rows))]]
 
 
 def _around(held: list[ColumnRun], gutter: float, depth: int) -> Iterator[list[ColumnRun]]:
@@ -415,28 +379,14 @@ def _around(held: list[ColumnRun], gutter: float, depth: int) -> Iterator[list[C
 
 
 def _band(band: list[ColumnRun], gutter: float, depth: int) -> Iterator[list[ColumnRun]]:
-    leftward = is_right_to_left(" ".join(_said(run) for run in band))
+    leftward = is_right_to_left(" ".join(line.text for line in lines_in(_items(band))))
     for side in (leftward, not leftward):
         held = [run for run in band if (run.left + run.right > 2 * gutter) == side]
         yield from _flows(sorted(held, key=lambda run: run.place), depth + 1)
 
 
-def _said(run: ColumnRun) -> str:
-    return " ".join(item.text for item in run.items if isinstance(item, TextLine))
-
-
-def _by_rows(lower: list[ColumnRun]) -> list[ColumnRun]:
-    """Return runs from the top; runs side by side are in the order of their row."""
-    rows: list[list[ColumnRun]] = []
-    bottom = float("-inf")
-    for run in lower:
-        if rows and run.top < bottom - _IN_ROW * min(run.step, run.bottom - run.top):
-            rows[-1].append(run)
-            bottom = max(bottom, run.bottom)
-        else:
-            rows.append([run])
-            bottom = run.bottom
-    return [*chain.from_iterable(map(_in_order, rows))]
+def _is_beside(row: list[ColumnRun], run: ColumnRun) -> bool:
+    return run.top < max(one.bottom for one in row) - _IN_ROW * min(run.step, run.bottom - run.top)
 
 
 def _in_order(row: list[ColumnRun]) -> list[ColumnRun]:

@@ -162,20 +162,14 @@ def with_fields(lines: list[TextLine], found: list[TextLine]) -> list[TextLine]:
 
 def _place(lines: list[TextLine], field: TextLine) -> int:
     """Return the index at which to insert a field into a page's lines."""
-    left, top, _, bottom = field.box
-    middle = (top + bottom) / 2
-    level = [index for index, line in enumerate(lines) if _is_level(line, middle)]
+    left, middle = field.left, field.middle
+    level = [index for index, line in enumerate(lines) if line.box[1] < middle < line.box[3]]
     before = [index for index in level if lines[index].box[0] <= left]
     if before:
         return 1 + max(before, key=lambda index: lines[index].box[0])
     if level:
         return min(level, key=lambda index: lines[index].box[0])
     return _place_below(lines, middle)
-
-
-def _is_level(line: TextLine, middle: float) -> bool:
-    _, top, _, bottom = line.box
-    return top < middle < bottom
 
 
 def _place_below(lines: list[TextLine], middle: float) -> int:

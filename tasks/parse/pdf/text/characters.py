@@ -89,11 +89,9 @@ def _accented(match: re.Match[str]) -> str:
 def clean_marked(text: str) -> str:
     """Return text with each sign as people write it; the marks around scripts stay."""
     soft = HYPHEN if text[-1:] in SOFT else ""
-    return " ".join((between_marks(text, _with_signs).rstrip(HYPHEN) + soft).split())
-
-
-def _with_signs(text: str) -> str:
-    return _with_accents(text).translate(SIGNS)
+    parts = _SCRIPT_MARKS.split(text)
+    parts[::2] = [_with_accents(part).translate(SIGNS) for part in parts[::2]]
+    return " ".join(("".join(parts).rstrip(HYPHEN) + soft).split())
 
 
 _COMMON = (
@@ -159,11 +157,6 @@ def squeeze(text: str) -> str:
     return "".join(filter(str.isalnum, text.lower()))
 
 
-def between_marks(text: str, change: Callable[[str], str]) -> str:
-    """Return a text with `change` applied to each part between its marks."""
-    return "".join(part if at % 2 else change(part) for at, part in enumerate(_SCRIPT_MARKS.split(text)))
-
-
 def unmarked(text: str) -> str:
     """Return a text without the marks around its scripts."""
     return _SCRIPT_MARKS.sub("", text)
@@ -178,6 +171,8 @@ _LONGEST_LETTERS = 3  # letters of a script that begins its line
 _LONGEST = 12  # characters: "n+1" and "1,2,13" are scripts, longer text in small letters is separate
 _BREAK = 3  # characters that pdfium may put behind a script that begins its line: a space, or the end of a line
 _MOST = 400  # places of a page to examine, which bounds the work on a malicious one
+
+_SIDES = 4  # of a box: left, top, right, bottom
 
 # Two neighbouring boxes of ink, measured in the height of the higher one.
 _WIDE = 3.0  # a wider box is no script: it holds five digits or more
@@ -227,10 +222,9 @@ def small_boxes(sides: Sequence[float]) -> Iterator[int]:
             yield at
 
 
-def _pairs(sides: Sequence[float]) -> Iterator[tuple[float, ...]]:
-    """Yield the eight sides of each pair of successive boxes."""
-    each = [sides[side::4] for side in range(4)]
-    return zip(*each, *(one[1:] for one in each), strict=False)
+def _pairs(sides: Sequence[float]) -> Iterable[tuple[float, ...]]:
+    """Return the sides of each box with those of the next one."""
+    return zip(*(sides[start::_SIDES] for start in range(2 * _SIDES)), strict=False)
 
 
 def _may_begin_line(wide: float, most: float, rise: float, fall: float) -> bool:
@@ -326,7 +320,6 @@ def with_marks(text: str, scripts: Iterable[Script], first: int) -> str:
     return "".join([*parts, text[done:]])
 
 
-_SIDES = 4  # of a box: left, top, right, bottom
 _LINE = re.compile(r"[^\S\n]*([^\s\x02\ufffe][^\n\x02\ufffe]*[\x02\ufffe\u00ad]?)")
 
 
@@ -360,15 +353,12 @@ def scripts_in(
     pieces: Sequence[float], text: str, text_page: Any, place: Place, setting: Callable[[int], Setting]
 ) -> list[Script]:
     """Return the scripts in a page's text; `pieces` are as in `sides_of_pieces`, `setting` describes a character."""
-    upward = pieces if is_upright(place) else _upward(pieces, place)
+    upward = pieces
+    if not is_upright(place):  # as a reader sees the pieces, y upwards
+        upward = [-side if at % 2 else side for at, side in enumerate(placed_sides(pieces, place))]
     small = {*small_boxes(upward)}
     found = (_character_in(pieces[_SIDES * at : _SIDES * (at + 1)], text_page) for at in small)
     return scripts_of(text, (index for index in found if index >= 0), setting)
-
-
-def _upward(pieces: Sequence[float], place: Place) -> list[float]:
-    """Return the sides of the pieces of a turned page as a reader sees them, y upwards."""
-    return [-side if at % 2 else side for at, side in enumerate(placed_sides(pieces, place))]
 
 
 def _character_in(sides: Sequence[float], text_page: Any) -> int:

@@ -3,6 +3,7 @@
 from collections import defaultdict
 from collections.abc import Container, Iterable, Iterator, Sequence
 from itertools import islice, pairwise
+from operator import attrgetter
 from statistics import median
 
 from docmill.tasks.parse.canvas import Box
@@ -112,7 +113,8 @@ def gapped(lines: list[TextLine], tall: set[int], pieces: Sequence[float], place
 
     `pieces` are the sides of pdfium's pieces of text in the page's own coordinates; none if no line has several.
     """
-    return sorted({*_loose(lines), *tall, *_between_texts(lines, pieces, place)})
+    loose = [at for at in _loose(lines) if len(lines[at].text) > _FEW and " " in lines[at].text]
+    return sorted({*loose, *tall, *_between_texts(lines, pieces, place)})
 
 
 def tall_lines(lines: list[TextLine]) -> set[int]:
@@ -141,15 +143,17 @@ def size_of_each(line: TextLine, words: Words) -> float:
     return min(line.size, *(fitting_size(line.size, box[3] - box[1]) for _, box in words))
 
 
-def _loose(lines: list[TextLine]) -> list[int]:
-    """Return the indexes of lines whose advance per letter is unusual.
+def _loose(lines: list[TextLine]) -> Iterator[int]:
+    """Yield the indexes of lines whose advance per letter is unusual.
 
     If it is wide, the line may hold a gap. If it is narrow, pdfium may have joined two columns, the right one first.
     """
     advances = [(line.box[2] - line.box[0]) / (line.size * len(line.text)) for line in lines]
-    most = _LOOSE * _usual(advances, lines)
-    odd = [index for index, advance in enumerate(advances) if advance > most or _is_narrow(advance, lines[index])]
-    return [index for index in odd if _may_be_two(lines[index].text)]
+    long = [advance for advance, line in zip(advances, lines, strict=True) if len(line.text) > _LONG]
+    most = _LOOSE * min(median(long or [_MOST_ADVANCE]), _MOST_ADVANCE)
+    for index, (advance, line) in enumerate(zip(advances, lines, strict=True)):
+        if advance > most or _is_narrow(advance, line):
+            yield index
 
 
 def _is_narrow(advance: float, line: TextLine) -> bool:
@@ -157,21 +161,12 @@ def _is_narrow(advance: float, line: TextLine) -> bool:
     return advance < _NARROW and line.height < _TWO * line.size
 
 
-def _usual(advances: list[float], lines: list[TextLine]) -> float:
-    long = [advance for advance, line in zip(advances, lines, strict=True) if len(line.text) > _LONG]
-    return min(median(long), _MOST_ADVANCE) if long else _MOST_ADVANCE
-
-
-def _may_be_two(text: str) -> bool:
-    return len(text) > _FEW and " " in text
-
-
 def _between_texts(lines: list[TextLine], pieces: Sequence[float], place: Place) -> Iterator[int]:
     """Yield the indexes of lines with a gap between two of pdfium's pieces of text that is wide for their size."""
     if not lines or not pieces:
         return
     least = _ROUNDED * _TIGHT_GAP * min([line.size for line in lines])
-    gaps = _gaps(pieces, place, least, _may_be_leftward(lines))
+    gaps = _gaps(pieces, place, least, any(map(may_be_right_to_left, map(attrgetter("text"), lines))))
     levels = _by_level(lines) if gaps else {}
     for left, top, right, bottom in gaps:
         middle = int((top + bottom) / 2)
@@ -181,10 +176,6 @@ def _between_texts(lines: list[TextLine], pieces: Sequence[float], place: Place)
                 wide = right - left > least * line.size and bottom - top >= high * line.size
                 if wide and line.box[0] < left < line.box[2]:
                     yield index
-
-
-def _may_be_leftward(lines: list[TextLine]) -> bool:
-    return any(not line.text.isascii() and may_be_right_to_left(line.text) for line in lines)
 
 
 def _by_level(lines: list[TextLine]) -> dict[int, list[int]]:

@@ -242,14 +242,10 @@ def drawn_once(lines: list[TextLine]) -> list[TextLine]:
             if other.box[1] > reach:
                 break
             if other.box[0] < line.box[2] and line.box[0] < other.box[2]:  # few lines overlap
-                one, whole = sorted((other, line), key=_letters)
+                one, whole = sorted((other, line), key=lambda each: len(each.text) - each.text.count(" "))
                 if _is_in(one, whole):
                     gone.add(id(one))
     return [line for line in lines if id(line) not in gone] if gone else lines
-
-
-def _letters(line: TextLine) -> int:
-    return len(line.text) - line.text.count(" ")
 
 
 def _is_in(one: TextLine, whole: TextLine) -> bool:
@@ -306,6 +302,8 @@ class Vocabulary:
         return found
 
 
+NO_WORDS = Vocabulary()
+
 CUT = "\u2060"  # marks the end of a Korean line that is cut within a word
 _UNSPACED = (
     "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u2e80-\u30ff\u3400-\u9fff\uf900-\ufaff\uff00-\uffef\U00020000-\U0003ffff"
@@ -328,7 +326,7 @@ def cuts_within_words(text: str) -> frozenset[int]:
     return frozenset(at for at, spaced in ends if is_told and not spaced)
 
 
-def joined(lines: Iterable[str], words: Vocabulary) -> str:
+def joined(lines: Iterable[str], words: Vocabulary = NO_WORDS) -> str:
     """Return lines as one text; words cut between two lines are rejoined, also in scripts without spaces.
 
     The other `words` of the document decide whether the hyphen is part of the word. If they do not, a hyphen before a
@@ -337,7 +335,7 @@ def joined(lines: Iterable[str], words: Vocabulary) -> str:
     text = "\n".join(lines)
     if not text.isascii():
         text = _RUN_ON.sub("", text)
-    if not _may_be_cut(text):
+    if "-\n" not in text and "\u2010\n" not in text and HYPHEN not in text:  # no word is cut
         return text.replace("\n", " ")
     parts: list[str] = []
     for line in text.split("\n"):
@@ -348,10 +346,6 @@ def joined(lines: Iterable[str], words: Vocabulary) -> str:
             parts[-1] = f"{last.removesuffix(HYPHEN)} "
         parts.append(line)
     return "".join(parts).replace(HYPHEN, "-")
-
-
-def _may_be_cut(text: str) -> bool:
-    return "-\n" in text or "\u2010\n" in text or HYPHEN in text
 
 
 def _hyphen(before: str, after: str, words: Vocabulary) -> str:

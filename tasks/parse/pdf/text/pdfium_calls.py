@@ -7,17 +7,19 @@ Reading one page takes thousands of calls, so their cost dominates.
 import ctypes
 import sys
 from collections import deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import cache, cached_property, lru_cache
 from itertools import chain, compress, pairwise, repeat
 from math import hypot, isfinite
-from typing import Any
+from typing import Any, TypeVar
 from unicodedata import normalize
 
 from docmill.tasks.parse.canvas import Box
 
 Place = tuple[float, float, float, float, float, float]  # the affine map (a, b, c, d, e, f)
 Span = tuple[int, int]  # the first and the last of some characters of the page, by their index in pdfium
+
+T = TypeVar("T")
 
 FAR = 1e5  # points: seven times the longest page that Acrobat makes; anything beyond is a mistake or an attack
 _SIDES = 4  # of a box: left, top, right, bottom
@@ -108,6 +110,17 @@ def _placed(box: Box, place: Place) -> Box:
 def near(number: float) -> float:
     """Return a number limited to `FAR`; 0 if it is infinite or NaN."""
     return max(-FAR, min(number, FAR)) if isfinite(number) else 0.0
+
+
+def grouped(items: Iterable[T], goes_on: Callable[[list[T], T], bool]) -> list[list[T]]:
+    """Return items in groups: an item joins the group before it where `goes_on(group, item)`."""
+    groups: list[list[T]] = []
+    for item in items:
+        if groups and goes_on(groups[-1], item):
+            groups[-1].append(item)
+        else:
+            groups.append([item])
+    return groups
 
 
 def merged_spans(spans: Iterable[tuple[float, ...]]) -> list[tuple[float, float]]:
@@ -296,11 +309,8 @@ def page_text(page: int) -> str:
     buffer = bytearray(2 * count + _END)
     written = calls()["FPDFText_GetText"](page, 0, count, ctypes.addressof(ctypes.c_char.from_buffer(buffer)))
     text = buffer[: max(2 * written - _END, 0)].decode("utf-16-le", "replace")
-    # If the text has more or fewer characters than pdfium counts, read them one by one.
-    return text if len(text) == count else _by_character(page, count)
-
-
-def _by_character(page: int, count: int) -> str:
+    if len(text) == count:
+        return text
     return text_of([*map(calls()["FPDFText_GetUnicode"], repeat(reference(page)), range(count))])
 
 
@@ -333,14 +343,9 @@ def numbers_from(name: str, items: Sequence[Any], *first: Any) -> list[float]:
         given = numbers[: width * len(some)]
         given[:] = zeros[: len(given)]
         deque(map(call, *map(repeat, first), some, *places), maxlen=0)
-        found += _ordinary(given.tolist())
-    return found
-
-
-def _ordinary(numbers: Sequence[float]) -> Sequence[float]:
-    """Return the numbers; if any is infinite, NaN or too large, return the nearest valid ones."""
+        found += given.tolist()
     # One norm of all is quicker than testing each, and it is nearly always below the limit.
-    return numbers if hypot(*numbers) < FAR else [near(number) for number in numbers]
+    return found if hypot(*found) < FAR else [near(number) for number in found]
 
 
 @cache

@@ -7,12 +7,12 @@ them from the left. This reverses the bidirectional algorithm (Unicode Standard 
 import re
 import unicodedata
 from collections.abc import Container, Iterator, Sequence
-from itertools import groupby, pairwise
+from itertools import chain, groupby, pairwise
 from typing import Any
 
 from docmill.tasks.parse.canvas import Box
 from docmill.tasks.parse.pdf.text.characters import LEVEL, RAISED
-from docmill.tasks.parse.pdf.text.pdfium_calls import Place, is_upright, numbers_from
+from docmill.tasks.parse.pdf.text.pdfium_calls import Place, grouped, is_upright, numbers_from
 
 Letter = tuple[str, Box]
 
@@ -79,7 +79,8 @@ def in_reading_order(letters: Sequence[Letter]) -> str:
     """
     ordered = _from_the_right(letters)
     count = len("".join(text for text, _ in letters).split()) - _marks_apart(letters, ordered)
-    words = [_word(word) for word in _words(ordered, count)]
+    # Numbers and Latin parts read from the left.
+    words = [_REVERSED.sub(lambda part: part[0][::-1], word) for word in _words(ordered, count)]
     return " ".join(_mirrored(word) for word in _with_latin_in_order(words)).replace(STROKE, "")
 
 
@@ -102,7 +103,8 @@ def _from_the_right(letters: Sequence[Letter]) -> list[Letter]:
     """Return letters from the right, those of a ligature in their order, with combining marks behind their bases."""
     based = _with_marks(letters)
     based.sort(key=lambda letter: -_middle(letter[1]))
-    return [letter for glyph in _glyphs(based) for letter in glyph]
+    glyphs = grouped(based, lambda glyph, letter: _is_same(glyph[-1][1], letter[1]))
+    return [*chain.from_iterable(map(_ordered, glyphs))]
 
 
 def _with_marks(letters: Sequence[Letter]) -> list[Letter]:
@@ -120,23 +122,12 @@ def _middle(box: Box) -> float:
     return (box[0] + box[2]) / 2
 
 
-def _glyphs(letters: list[Letter]) -> Iterator[list[Letter]]:
-    """Yield the letters of each glyph; in a ligature, alef never precedes lam."""
-    glyph: list[Letter] = []
-    for letter in letters:
-        if glyph and not _is_same(glyph[-1][1], letter[1]):
-            yield _ordered(glyph)
-            glyph = []
-        glyph.append(letter)
-    if glyph:
-        yield _ordered(glyph)
-
-
 def _is_same(one: Box, other: Box) -> bool:
     return abs(one[0] - other[0]) < _SAME and abs(one[2] - other[2]) < _SAME
 
 
 def _ordered(glyph: list[Letter]) -> list[Letter]:
+    """Return the letters of a glyph in their order: in a ligature, alef never precedes lam."""
     first, last = glyph[0][0][0], glyph[-1][0][0]
     return glyph[::-1] if first in _ALEFS and last == _LAM else glyph
 
@@ -147,11 +138,6 @@ def _words(letters: Sequence[Letter], count: int) -> Iterator[str]:
     widest = sorted(sorted(range(len(gaps)), key=lambda at: -gaps[at])[: count - 1])
     for start, end in pairwise([0, *(at + 1 for at in widest), len(letters)]):
         yield "".join(text for text, _ in letters[start:end])
-
-
-def _word(word: str) -> str:
-    """Return a word with its numbers and Latin parts reversed, so that they read from the left."""
-    return _REVERSED.sub(lambda match: match[0][::-1], word)
 
 
 def _with_latin_in_order(words: list[str]) -> Iterator[str]:

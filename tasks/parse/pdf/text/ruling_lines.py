@@ -16,13 +16,13 @@ from docmill.tasks.parse.pdf.text.pdfium_calls import (
     Place,
     boxes_from,
     calls,
+    grouped,
     objects_in,
     placed,
 )
 
 Rule = tuple[float, float, float]  # its position, from, to
 Point = tuple[float, float]
-Side = tuple[Point, Point]
 
 _PATH, _FORM = 2, 5  # FPDF_PAGEOBJ_...
 _LINE_TO, _MOVE_TO = 0, 2  # FPDF_SEGMENT_...
@@ -153,10 +153,7 @@ class _ObjectWalk:
         if _FORM in kinds and depth < _MAX_DEPTH:
             for one, kind in zip(objects, kinds, strict=True):
                 if kind == _FORM and self._left > 0:
-                    self._form(one, place, depth)
-
-    def _form(self, form: Handle, place: Place, depth: int) -> None:
-        self.visit(*objects_in(form, self._left), _within(place, self._matrix(form)), depth + 1)
+                    self.visit(*objects_in(one, self._left), _within(place, self._matrix(one)), depth + 1)
 
     def _matrix(self, one: Handle) -> Sequence[float]:
         matrix = _MATRIX()
@@ -168,7 +165,7 @@ class _ObjectWalk:
         for path, box in zip(paths, placed(boxes_from("FPDFPageObj_GetBounds", paths), place), strict=True):
             left, top, right, bottom = box
             wide, high = right - left, bottom - top
-            if _is_dot(wide, high):
+            if _LEAST_DOT < wide < _SMALL and _LEAST_ROUND * high < wide < _MOST_ROUND * high:
                 self.rules.dots.append(box)
             elif self._only_dots:
                 continue
@@ -189,18 +186,15 @@ class _ObjectWalk:
         if sides is None:
             self.rules.curves.append((box, count))
         elif stroked:
-            self._add_lines(sides, _within(place, self._matrix(path)))
+            for side in placed(sides, _within(place, self._matrix(path))):
+                self.rules.add(side)
 
     def _mode(self, path: Handle) -> tuple[bool, bool]:
         """Return whether a path is filled, and whether it is stroked."""
         known = self.ask["FPDFPath_GetDrawMode"](path, *self._mode_at)
         return bool(known and self._modes[0]), bool(known and self._modes[1])
 
-    def _add_lines(self, sides: list[Side], within: Place) -> None:
-        for box in placed([(*one, *other) for one, other in sides], within):
-            self.rules.add(box)
-
-    def _sides(self, path: Handle, count: int) -> list[Side] | None:
+    def _sides(self, path: Handle, count: int) -> list[Box] | None:
         """Return the segments of a path in its own coordinates, or an empty list if the page has too many.
 
         None means that one is slanted or curved, or that the path has too many to be a table.
@@ -211,7 +205,7 @@ class _ObjectWalk:
         if count > self._points:
             return []
         start = before = (0.0, 0.0)
-        sides: list[Side] = []
+        sides: list[Box] = []
         for index in range(count):
             self._points -= 1
             segment = ask["FPDFPath_GetPathSegment"](path, index)
@@ -221,19 +215,15 @@ class _ObjectWalk:
             elif kind != _LINE_TO or not _is_straight(before, point):
                 return None
             else:
-                sides.append((before, point))
+                sides.append((*before, *point))
             if ask["FPDFPathSegment_GetClose"](segment):
-                sides.append((point, start))
+                sides.append((*point, *start))
             before = point
         return sides
 
     def _point(self, segment: int) -> Point:
         self.ask["FPDFPathSegment_GetPoint"](segment, *self._pair_at)
         return self._pair[0], self._pair[1]
-
-
-def _is_dot(wide: float, high: float) -> bool:
-    return _LEAST_DOT < wide < _SMALL and _LEAST_ROUND * high < wide < _MOST_ROUND * high
 
 
 def _two_places(numbers: Any) -> tuple[int, int]:
@@ -255,14 +245,12 @@ def _within(outer: Place, inner: Sequence[float]) -> Place:
 
 def joined_rules(rules: list[Rule], apart: float = _SNAP) -> list[Rule]:
     """Return rules, joining those on one line at most `apart` points apart: fills of cells leave some space."""
-    lines: list[list[Rule]] = []
-    for rule in sorted(rules):
-        # Close to the last one and not far from the first: a ladder of close rules must not become one line.
-        if lines and rule[0] - lines[-1][-1][0] <= _SNAP and rule[0] - lines[-1][0][0] <= 2 * _SNAP:
-            lines[-1].append(rule)
-        else:
-            lines.append([rule])
-    return [rule for line in lines for rule in _whole(line, apart)]
+    return [rule for line in grouped(sorted(rules), _is_on) for rule in _whole(line, apart)]
+
+
+def _is_on(line: list[Rule], rule: Rule) -> bool:
+    """Return whether a rule is close to the last one of a line and not far from the first, as in a ladder of rules."""
+    return rule[0] - line[-1][0] <= _SNAP and rule[0] - line[0][0] <= 2 * _SNAP
 
 
 def _whole(line: list[Rule], apart: float) -> Iterator[Rule]:
