@@ -84,6 +84,8 @@ class PandocWalker:
 
     def blocks(self, blocks: list[Node]) -> None:
         """Draw blocks in order; skip a picture's description if its caption repeats it."""
+        if not self._quoting:
+            blocks = _with_whole_listings(blocks)
         for node, next_ in zip(blocks, [*blocks[1:], None], strict=False):
             if next_ is not None and _is_picture(node) and plain_text(node["c"]) == _words(next_):
                 self._caption = _words(next_)
@@ -143,6 +145,9 @@ class PandocWalker:
     def _para(self, inlines: list[Node]) -> None:
         if self._bold_headings and not self._lists and _is_bold(inlines):
             self._header([_BOLD_LEVEL - self._shift, None, inlines])
+        elif _is_typed(inlines):
+            lines = (one["c"][1] if one["t"] == "Code" else "\n" for one in inlines)
+            self._codeblock([["", [], []], "".join(lines).replace("\xa0", " ")])
         else:
             self._lead = plain_text(inlines[:1]) if inlines and _stands_out(inlines[0]) else ""
             self._plain(inlines)
@@ -189,8 +194,10 @@ class PandocWalker:
     def _codeblock(self, content: Any) -> None:
         (_, classes, pairs), text = content
         named = [one for one in classes if one.lower() not in _NOT_LANGUAGES]
-        language = dict(pairs).get("language") or (named[0] if named else "")
+        stated = dict(pairs)
+        language = stated.get("language") or (named[0] if named else "")
         self._marker = ""
+        self.canvas.paragraph(stated.get("caption", ""))
         self.canvas.code(text.replace(PAGE_MARK, ""), re.sub(r"\W.*", "", language.strip("[]{}")).lower())
         self._turn(text.count(PAGE_MARK))
 
@@ -399,6 +406,23 @@ def _is_title(node: Node) -> bool:
 
 def _words(node: Node) -> str:
     return plain_text(node["c"]) if node["t"] in _PARAGRAPHS else ""
+
+
+def _with_whole_listings(blocks: list[Node]) -> list[Node]:
+    """Return blocks with neighbouring ones of code joined, as word processors have a paragraph for each line."""
+    joined = list[Node]()
+    for node in blocks:
+        if joined and node["t"] == joined[-1]["t"] == "CodeBlock":
+            attributes, text = joined[-1]["c"]
+            joined[-1] = {"t": "CodeBlock", "c": [attributes, f"{text}\n{node['c'][1]}"]}
+        else:
+            joined.append(node)
+    return joined
+
+
+def _is_typed(inlines: list[Node]) -> bool:
+    """Return whether a paragraph is lines of code, as pandoc reads preformatted lines of MediaWiki."""
+    return {one["t"] for one in inlines} == {"Code", "LineBreak"}
 
 
 def _is_bold(inlines: list[Node]) -> bool:

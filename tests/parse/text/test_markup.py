@@ -118,3 +118,30 @@ def test_a_manual_page_is_told_by_its_first_macro_and_has_sections_and_tables() 
         "# MILL(1)\n\n## NAME\n\nmill - turn a wheel\n\n## ATTRIBUTES\n\n"
         "| Part | Safety |\n| --- | --- |\n| turn() | Safe |"
     )
+
+
+@pytest.mark.parametrize(
+    ("form", "text"),
+    [
+        ("rst", ".. code-block:: python\n   :caption: Turn the wheel\n\n   turn()\n   stop()\n"),
+        (
+            "latex",
+            "\\begin{lstlisting}[language=Python, caption={Turn the wheel}]\nturn()\nstop()\n\\end{lstlisting}\n",
+        ),
+        ("asciidoc", "= Mill\n\n.Turn the wheel\n[source,python]\n----\nturn()\nstop()\n----\n"),
+    ],
+)
+def test_a_listing_keeps_its_caption(form: str, text: str) -> None:
+    assert read(form, text).text.removeprefix("# Mill\n\n") == "Turn the wheel\n\n```python\nturn()\nstop()\n```"
+
+
+def test_indented_lines_of_mediawiki_are_code() -> None:
+    assert read("mediawiki", "Type:\n\n mill turn\n   --slowly\n").text == "Type:\n\n```\nmill turn\n  --slowly\n```"
+
+
+def test_neighbouring_lines_of_code_of_rich_text_are_one_listing() -> None:
+    lines = "".join(rf"\pard\s1\f1 {line}\par" for line in ("def turn():", "    return 1"))
+    text = (
+        r"{\rtf1{\fonttbl{\f0 Times;}{\f1\fmodern Courier New;}}{\stylesheet{\s1\f1 HTML Preformatted;}}" + lines + "}"
+    )
+    assert read("rtf", text).text == "```\ndef turn():\n    return 1\n```"

@@ -234,3 +234,19 @@ def test_heads_and_feet_that_a_long_table_repeats_are_in_it_once(head: str) -> N
     source = f"\\begin{{longtable}}{{lr}}{head} Wren & 9 \\\\ Owl & 300 \\\\ \\end{{longtable}}"
     parsed = parse(source.encode(), FileType("latex"), ParseOptions())
     assert parsed.text.removeprefix("Birds\n\n") == "| Bird | Mass |\n| --- | --- |\n| Wren | 9 |\n| Owl | 300 |"
+
+
+def test_algorithms_have_the_keywords_and_captions_that_tex_prints() -> None:
+    steps = "\\Require $g$\n\\State open\n\\For{each sack}\n\\State grind\n\\EndFor\n\\Return flour"
+    parsed = read(
+        f"\\begin{{algorithm}}\\caption{{Grind}}\\begin{{algorithmic}}\n{steps}\n\\end{{algorithmic}}\\end{{algorithm}}"
+    )
+    assert parsed.text == "Require: $g$\nopen\nfor each sack\ngrind\nreturn flour\n\nGrind"
+
+
+def test_a_float_of_code_keeps_its_caption() -> None:
+    code = "\\begin{minted}{python}\nturn()\n\\end{minted}"
+    assert (
+        read(f"\\begin{{listing}}[H]{code}\\caption{{Turning}}\\end{{listing}}").text
+        == "```python\nturn()\n```\n\nTurning"
+    )

@@ -11,6 +11,7 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from itertools import islice
 
+from docmill.tasks.parse.pandoc.formats.tex_algorithms import with_keywords
 from docmill.tasks.parse.pandoc.inlines import PAGE_MARK
 from docmill.tasks.parse.pandoc.pandoc_table import HEADER_MARK
 
@@ -54,6 +55,7 @@ _ALIKE = {
     "compactdesc": "description", "inparadesc": "description", "description*": "description",
     "wrapfigure": "figure", "wrapfigure*": "figure", "SCfigure": "figure", "sidewaysfigure": "figure",
     "sidewaysfigure*": "figure", "marginfigure": "figure", "floatingfigure": "figure", "wraptable": "table",
+    "listing": "figure", "listing*": "figure", "algorithm": "figure", "algorithm*": "figure", "algorithm2e": "figure",
     "SCtable": "table", "sidewaystable": "table", "sidewaystable*": "table", "margintable": "table",
     "displayquote": "quote", "quoting": "quote", "blockquote": "quote", "IEEEproof": "proof", "Proof": "proof",
     "proof*": "proof", "pf": "proof",
@@ -290,7 +292,7 @@ def _said(option: str | None) -> str:
 
 def prepared(text: str) -> str:
     """Return a text with item labels as words, bibliography entries as paragraphs, and theorems declared."""
-    text = unwrapped(_with_frames(with_plain_tables(text)), _THEOREMS)
+    text = unwrapped(_with_frames(with_plain_tables(with_keywords(text))), _THEOREMS)
     if "\\bibitem" in text:
         text = _BIBLIOGRAPHY.sub(r"\\section*{References}", text).replace(r"\end{thebibliography}", "")
         text = _ENTRY.sub(lambda match: f"\n\n[{_SPECIAL.sub(_escaped, match[1])}] ", text).replace("\\newblock", " ")
