@@ -26,7 +26,7 @@ from docmill.tasks.parse.superscripts import lowered, raised, with_fractions
 
 _NOTE = re.compile(f"(?:{RAISED}\\d+{LEVEL}|\\d+)\\s*")
 _CIRCLES = ("\u25e6", "\u2218")  # TeX raises these for degrees
-_THANKS = re.compile(r"\s*\^[*\u2217\u2020\u2021\u00a7]+\^$")  # after a title: the mark of a note on it
+_THANKS = re.compile(r"\s*(?:\^[*\u2217\u2020\u2021\u00a7]+\^|\ufffd)$")  # after a title: the mark of a note on it
 _POWER = re.compile(
     r"(?<![^\W\d_])(?:[a-z\u03b1-\u03c9]|[kcdm]m)$"
 )  # before an exponent: a letter alone, or a unit of length
@@ -53,7 +53,8 @@ def draw(sheets: list[PageContent], outline: Outline, stated: str = "") -> tuple
     lines = [*map(lines_in, texts)]
     mark_contents(lines)
     title = mark_headings(lines, outline, body, stated)
-    return _drawn(sheets, [*_blocks(pages, body, code)]), title
+    drawing = _drawn(sheets, [*_blocks(pages, body, code)])
+    return drawing.canvas, stated or (drawing.heading(title) if title else "")
 
 
 def _blocks(pages: list[list[list[Item]]], body: float, code: bool) -> Iterator[PageBlock]:
@@ -105,7 +106,7 @@ def _said(block: PageBlock) -> Iterator[str]:
         yield from (line.text for line in block.lines)
 
 
-def _drawn(sheets: list[PageContent], found: list[PageBlock]) -> Canvas:
+def _drawn(sheets: list[PageContent], found: list[PageBlock]) -> "_PageDrawing":
     _link(sheets, found)
     words = Vocabulary("\n".join(line.text for block in found for line in block.lines))
     notes: defaultdict[int, set[str]] = defaultdict(set)
@@ -115,7 +116,7 @@ def _drawn(sheets: list[PageContent], found: list[PageBlock]) -> Canvas:
     drawing = _PageDrawing({sheet.number: sheet for sheet in sheets}, notes, words)
     for block in with_run_in_headings(connect(found)):
         drawing.draw(block)
-    return drawing.canvas
+    return drawing
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,6 +177,10 @@ class _PageDrawing:
             self.canvas.paragraph(text, box, **block.attributes, footnote=block.note)
         else:
             self.canvas.paragraph(text, box, block.kind, **block.attributes)
+
+    def heading(self, lines: list[TextLine]) -> str:
+        """Return the text of a heading as it is drawn."""
+        return _THANKS.sub("", self._text(PageBlock("title", [*lines], lines[0].page, lines=lines)))
 
     def _text(self, block: PageBlock) -> str:
         text = joined(texts_to_join(block.lines), self.words)

@@ -12,6 +12,8 @@ from docmill.tasks.parse.titles.inferred_headings import in_capitals
 LEADERS = re.compile(r"\.{5}|(?: \.){4}|\u2026{2}|(?: ?\u00b7){5}|_{5}")
 """Leaders of a table of contents, or of a form to fill in."""
 _THREE_LETTERS = re.compile(r"[^\W\d_]{3}")
+_OPERATORS = frozenset({"max", "min", "lim", "log", "exp", "sup", "inf", "arg", "det"})  # words of formulas
+_SHORT_WORD = 3  # letters of "of", "the", "und", which no heading ends with
 _NO_ENDS = ".,;:"
 _RUN_IN_WORDS = 5  # maximum words of a heading that ends with a full stop, such as "Governing law."
 _SENTENCE_WORDS = 8  # minimum words of large text with a stop at its end that is a sentence: a quotation, a lead
@@ -50,8 +52,18 @@ def says_no_heading(text: str) -> bool:
 
 
 def is_formula(text: str) -> bool:
-    """Return whether text is a formula: math signs and at most one word. Its large brackets look like large text."""
-    return _FORMULA.search(text) is not None and len(_THREE_LETTERS.findall(text)) < 2
+    """Return whether text is a formula: math signs and at most one word, or an operator and letters.
+
+    Its large brackets and sums look like large text.
+    """
+    words = _THREE_LETTERS.findall(text)
+    return len(words) < 2 and (_FORMULA.search(text) is not None or not _OPERATORS.isdisjoint(words))
+
+
+def is_unfinished(upper: str, lower: str) -> bool:
+    """Return whether a heading continues below: a line ends with a short word, or the next begins in lower case."""
+    last = upper.rsplit(maxsplit=1)[-1]
+    return lower[:1].islower() or (last.islower() and last.isalpha() and len(last) <= _SHORT_WORD)
 
 
 def is_sentence(text: str) -> bool:
@@ -111,6 +123,7 @@ _SAME_SIZE = 0.03  # of the size: programs round sizes and scale fonts to fit
 
 # Gaps, in font sizes.
 _LARGE_GAP = 0.8  # between the lines of one large heading; two headings are further apart
+DOUBLE_GAP = 1.5  # the same if the heading clearly continues: its lines may be double-spaced
 _APART = 0.45  # lines with larger gaps are separate; within paragraphs it is about 0.2
 _WIDE = 2.5  # within a line: two pieces further apart are a row of a table, or labels of a drawing
 _FULL = 0.4  # of the width of the text around: a line that continues below ends no further from the right edge
@@ -282,7 +295,9 @@ def _goes_on(upper: TextLine, lower: TextLine, body: BodyText) -> bool:
     if lower.box[1] <= upper.box[1] or not body.stands_out(lower) or not _are_alike(upper, lower, large):
         return False
     gap = (lower.box[1] - upper.box[3]) / lower.size
-    return gap < _LARGE_GAP if lower.level or large else not body.is_apart(gap)
+    if lower.level or large:
+        return gap < (DOUBLE_GAP if is_unfinished(upper.text, lower.text) else _LARGE_GAP)
+    return not body.is_apart(gap)
 
 
 def _are_alike(upper: TextLine, lower: TextLine, large: bool) -> bool:

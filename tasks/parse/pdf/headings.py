@@ -119,19 +119,19 @@ _DATE_WORDS = 4  # "Zurich, 3 May 2024"
 _LEAST_LETTERS = 6  # of a title to find within a heading, or the reverse: fewer match by chance
 
 
-def mark_title(runs: list[HeadingRun], stated: str) -> str:
-    """Return the title of a document, "" if unknown; its authors and its date stop being headings.
+def mark_title(runs: list[HeadingRun], stated: str) -> list[TextLine]:
+    """Return the lines of a document's title, if any; its authors and its date stop being headings.
 
-    The title stated in the file wins; without one, the title is the largest of the first headings.
+    The title is the heading that the title `stated` in the file names, else the largest of the first headings.
     """
     kept = [run for run in runs if run.kept]
     first = [run for run in kept if run.page < kept[0].page + _FIRST_PAGES]
     if not first:
-        return stated
+        return []
     title = next((run for run in first if _agrees(stated, run.text)), max(first, key=lambda run: run.look.size))
     for run in _byline(title, runs):
         run.kept = False
-    return stated or title.text
+    return title.lines
 
 
 def _byline(title: HeadingRun, runs: list[HeadingRun]) -> list[HeadingRun]:
@@ -197,8 +197,8 @@ _TABLE = 3.0
 _IN_A_ROW = 3  # runs with one look and no text between them are names, labels or a list; two if both are numbered
 
 
-def mark_headings(pages: Pages, outline: Outline, body: float, stated: str) -> str:
-    """Set the levels of headings, and return the title of the document, or "" if unknown.
+def mark_headings(pages: Pages, outline: Outline, body: float, stated: str) -> list[TextLine]:
+    """Set the levels of headings, and return the lines of the heading that is the document's title, if any.
 
     `stated` is the title in the file's metadata.
     """

@@ -13,6 +13,7 @@ from typing import Any
 
 from docmill.tasks.parse.canvas import Box
 from docmill.tasks.parse.passes.run_in_headings import LedParagraph, headed
+from docmill.tasks.parse.pdf.heading_runs import is_unfinished
 from docmill.tasks.parse.pdf.layout.rows import Item, PageTable, append_table, lines_in, span_of, tables_in
 from docmill.tasks.parse.pdf.list_marks import BULLET, CAPTION, NUMBER, marker_of
 from docmill.tasks.parse.pdf.text.characters import HYPHEN, LEVEL, RAISED
@@ -271,10 +272,16 @@ def _is_far_below(block: list[TextLine], line: TextLine, measure: FlowMeasure) -
     """Return whether the gap between a line and a block is larger than within a paragraph."""
     last = block[-1]
     gap = line.box[1] - last.box[3]
-    if gap <= _TIGHT_GAP * last.size or (gap < _WIDE_GAP * last.size and _is_within_sentence(last, line, measure)):
+    if gap <= _TIGHT_GAP * last.size or (gap < _WIDE_GAP * last.size and _clearly_continues(last, line, measure)):
         return False
     gaps = (lower.box[1] - upper.box[3] for upper, lower in pairwise(block[-_RECENT_GAPS:]))
     return gap > (min(gaps, default=0.0) or measure.gap * last.size) + _MORE_GAP * last.size
+
+
+def _clearly_continues(last: TextLine, line: TextLine, measure: FlowMeasure) -> bool:
+    if line.level:
+        return is_unfinished(last.text, line.text)
+    return _is_within_sentence(last, line, measure)
 
 
 def _is_within_sentence(last: TextLine, line: TextLine, measure: FlowMeasure) -> bool:

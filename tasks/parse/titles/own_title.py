@@ -1,4 +1,4 @@
-"""Own title: rejected if it names no document or is a heading too late in it; otherwise the words of the cover.
+"""Own title: rejected if it names no document, or is a late heading or one of a series; then, the words of the cover.
 
 A report names its company before its first paragraph, a contract its parties, a letter its sender and recipient, and
 hardly anywhere else. The keyword index uses these words in place of a title; how rare each word is decides which of
@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from docmill.storage.schema import Element, Parsed
-from docmill.tasks.parse.titles.inferred_headings import is_prose
+from docmill.tasks.parse.titles.inferred_headings import is_prose, title_line
 
 _NO_NAMES = (
     ("no name", r"[(\[]?(?:anonymous|untitled|unnamed|unspecified|unknown|no title|none|null|n/a)[)\]]?\s?\d*"),
@@ -40,6 +40,8 @@ _WORDS = 120
 _LONG = 24
 """Words of a paragraph that needs no full stop at its end: it is broken off by a page, or ends in a list."""
 _SENTENCE_END = re.compile(r"[.!?:\u2026\u3002\uff01\uff1f][\"'\u2019\u201d\u00bb]?\Z")
+_SERIES = ("chapter", "item", "numbered")
+"""Beginnings of the names of forms of headings that have numbers."""
 _LETTERS = ("paragraph", "title")
 """Kinds of elements that a cover consists of; a list, a table or a listing is content."""
 _PASSED_OVER = ("page_break", "furniture")
@@ -51,23 +53,44 @@ def names_nothing(title: str) -> bool:
 
 
 def with_own_title(parsed: Parsed) -> Parsed:
-    """Return a document without a title that names nothing or is only a heading of its later part.
+    """Return a document without a title that names nothing or is only the heading of a part.
 
     A heading of the highest level replaces it, if one begins early enough. A heading that a document gives itself is
-    its title, whatever its form.
+    its title, whatever its form, unless it begins a series: "Chapter 1", if there is a "Chapter 2".
     """
     if not parsed.title:
         return parsed
     headings = [one for one in parsed.elements if one.kind == "title"]
     own = next((one for one in headings if one.attributes.get("text") == parsed.title), None)
-    if _is_early(parsed, own) if own else not names_nothing(parsed.title):
+    if _names_whole(parsed, own, headings) if own else not names_nothing(parsed.title):
         return parsed
     return replace(parsed, title=_top(parsed, headings))
 
 
 def _top(parsed: Parsed, headings: Sequence[Element]) -> str:
     first = next((one for one in headings if one.level == 1 and _is_early(parsed, one)), None)
-    return str(first.attributes.get("text", "")) if first else ""
+    return _words(first) if first and _names_whole(parsed, first, headings) else ""
+
+
+def _names_whole(parsed: Parsed, heading: Element, headings: Sequence[Element]) -> bool:
+    """Return whether a heading can name the document: it is at its beginning, and not one of a series of sections."""
+    return _is_early(parsed, heading) and not _has_next(heading, headings)
+
+
+def _has_next(heading: Element, headings: Sequence[Element]) -> bool:
+    """Return whether another heading of the same level has a number of the same form."""
+    form = _number_form(heading)
+    words = {_words(one) for one in headings if one.level == heading.level and _number_form(one) == form}
+    return form is not None and len(words) > 1
+
+
+def _number_form(heading: Element) -> tuple[str, int] | None:
+    line = title_line(_words(heading))
+    return (line.form, line.depth) if line and line.form.startswith(_SERIES) else None
+
+
+def _words(heading: Element) -> str:
+    return str(heading.attributes.get("text", ""))
 
 
 def _is_early(parsed: Parsed, heading: Element) -> bool:

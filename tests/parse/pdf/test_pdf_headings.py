@@ -198,10 +198,24 @@ def test_a_heading_below_a_title_stays_though_it_is_set_in_plain_letters() -> No
     ]
 
 
-def test_a_formula_is_no_heading_however_large_its_brackets_are() -> None:
+def test_a_double_spaced_title_is_one_heading_where_its_lines_clearly_continue() -> None:
+    pdf = page()
+    for place, line in ((790, "A Comparison of"), (742, "Water Wheels and Turbines"), (694, "in old mills")):
+        pdf.text(60, place, line, 24)
+    y = pdf.lines(60, 650, LEFT)
+    for below, line in ((40, "Water Wheels"), (88, "Turbines")):
+        pdf.text(60, y - below, line, 24)
+    pdf.lines(60, y - 120, LEFT)
+    title, *others = headings(read(pdf))
+    assert title == (1, "A Comparison of Water Wheels and Turbines in old mills")
+    assert [text for _, text in others] == ["Water Wheels", "Turbines"]
+
+
+@pytest.mark.parametrize("formula", ["f(x) = (d / 2c) + T", "max E X 1"])
+def test_a_formula_is_no_heading_however_large_its_brackets_are(formula: str) -> None:
     pdf = page()
     y = pdf.lines(60, 760, LEFT) - 20
-    pdf.text(200, y, "f(x) = (d / 2c) + T", 22)
+    pdf.text(200, y, formula, 22)
     pdf.lines(60, y - 40, RIGHT)
     assert headings(read(pdf)) == []
 
@@ -211,7 +225,19 @@ def test_the_mark_of_a_note_is_no_part_of_a_title() -> None:
     pdf.text(60, 790, "On the millers", 17, "bold")
     pdf.text(60 + text_width("On the millers", 17, "bold"), 797, "*", 10)
     pdf.lines(60, 750, LEFT)
-    assert headings(read(pdf)) == [(1, "On the millers")]
+    parsed = read(pdf)
+    assert (headings(parsed), parsed.title) == ([(1, "On the millers")], "On the millers")
+
+
+def test_a_title_is_written_as_its_heading_is() -> None:
+    pdf = page()
+    pdf.text(60, 790, "Power of 10", 20, "bold")
+    pdf.text(60 + text_width("Power of 10", 20, "bold"), 798, "6", 12, "bold")
+    pdf.text(60, 766, "turning mill-", 20, "bold")
+    pdf.text(60, 742, "stones", 20, "bold")
+    pdf.lines(60, 700, LEFT)
+    parsed = read(pdf)
+    assert headings(parsed) == [(1, parsed.title)] == [(1, "Power of 10^6^ turning millstones")]
 
 
 def test_bold_comments_in_code_are_no_headings() -> None:

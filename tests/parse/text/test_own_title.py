@@ -52,3 +52,18 @@ def test_a_line_between_signs_of_equality_within_a_sentence_is_no_title() -> Non
 def test_menus_above_a_heading_do_not_make_it_late() -> None:
     menus = "".join(f"<p>Wheel {number}</p>" for number in range(99))
     assert parsed(f"{menus}<h1>The mill</h1><p>{PROSE}</p>", "html").title == "The mill"
+
+
+SERIES = [
+    ("Chapter 1 Snow", "Chapter 2 Frost"),
+    ("1. Snow", "2. Frost"),
+    ("PART I", "PART II"),
+    ("Item 1. Snow", "Item 2. Frost"),
+]
+
+
+@pytest.mark.parametrize(("first", "second"), SERIES)
+def test_the_first_of_numbered_headings_does_not_name_the_whole(first: str, second: str) -> None:
+    assert parsed(f"# {first}\n\n{PROSE}\n\n# {second}\n\n{PROSE}\n", "markdown").title == ""
+    assert parsed(f"# {first}\n\n{PROSE}\n\n## {second}\n\n{PROSE}\n", "markdown").title == first
+    assert parsed(f"# The mill\n\n## {first}\n\n{PROSE}\n\n## {second}\n\n{PROSE}\n", "markdown").title == "The mill"
