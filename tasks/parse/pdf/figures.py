@@ -15,16 +15,7 @@ from docmill.tasks.parse.passes.drawn_block import DrawnBlock, figure_block
 from docmill.tasks.parse.pdf.layout.grid import is_within
 from docmill.tasks.parse.pdf.layout.plots import is_letterhead
 from docmill.tasks.parse.pdf.page_content import PageContent, transform
-from docmill.tasks.parse.pdf.text.pdfium_calls import (
-    MOST_OBJECTS,
-    Handle,
-    OpenPage,
-    boxes_from,
-    object_at,
-    objects_in,
-    placed,
-    tenths,
-)
+from docmill.tasks.parse.pdf.text.pdfium_calls import Handle, OpenPage, boxes_from, objects_in, placed, tenths
 from docmill.tasks.parse.pictures.album import LEAST_SIDE, MAX_PIXELS, REPEATED, Album
 
 _IMAGE, _FORM = 3, 5  # FPDF_PAGEOBJ_IMAGE, FPDF_PAGEOBJ_FORM
@@ -82,14 +73,14 @@ def _images(page: OpenPage, sheet: PageContent) -> Iterator[tuple[Any, Box]]:
     boxes = placed(bounds, transform(page.address, *page.opened.get_size())) if drawn else []
     for (image, _), box in zip(drawn, boxes, strict=True):
         if not _is_background(box, sheet):
-            yield object_at(image, page.opened), box
+            yield page.object_at(image), box
 
 
 def _drawn_images(page: OpenPage) -> Iterator[tuple[Handle, Handle]]:
     """Yield the images of a page, each with the form of which it is the only image, or with itself."""
     yield from ((one, one) for one in page.of_kind(_IMAGE))
     for form in page.of_kind(_FORM):
-        images = [one for one, kind in zip(*objects_in(form, MOST_OBJECTS), strict=True) if kind == _IMAGE]
+        images = [one for one, kind in zip(*objects_in(form), strict=True) if kind == _IMAGE]
         if len(images) == 1:
             yield images[0], form
 

@@ -359,14 +359,18 @@ def picture_in(data: bytes) -> Picture:
 def _nothing(image: Any, ocr: bool, left_out: Container[str]) -> Rejected:
     """Return why nothing of an image is kept."""
     if "too_large" in left_out:
-        size = f"{image.width} × {image.height}"
-        return Rejected("too_large", f"an image of {size} pixels, the limit is {_MAX_IMAGE_PIXELS}")
+        return _too_large(image)
     if "broken" in left_out:
         return Rejected("corrupt", "cannot be read as an image: its content is damaged")
     if ocr:
         return Rejected("no_text", "OCR reads no text in the image")
     size = f"{image.width} × {image.height} pixels"
     return Rejected("no_text", f"an image of {size}; its text is read by {ADVICE}")
+
+
+def _too_large(image: Any) -> Rejected:
+    size = f"{image.width} × {image.height} pixels"
+    return Rejected("too_large", f"an image of {size}, the limit is {_MAX_IMAGE_PIXELS}")
 
 
 def _count(image: Any) -> int:
@@ -400,8 +404,7 @@ def _frames(image: Any) -> Iterator[Picture]:
     for number in range(count):
         image.seek(number)
         if image.width * image.height > _MAX_IMAGE_PIXELS:
-            size = f"{image.width} × {image.height}"
-            raise Rejected("too_large", f"an image of {size} pixels, the limit is {_MAX_IMAGE_PIXELS}")
+            raise _too_large(image)
         yield _frame(image)
 
 

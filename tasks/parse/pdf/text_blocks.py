@@ -296,11 +296,6 @@ def _is_code(line: TextLine) -> bool:
     return line.font.mono and _ADDRESS.fullmatch(line.text) is None
 
 
-def _is_indented(last: TextLine, line: TextLine, measure: FlowMeasure) -> bool:
-    """Return whether a line's indent differs from the previous line's, or is larger than the flow's."""
-    return abs(line.box[0] - last.box[0]) > line.size or line.box[0] - measure.sides[0] > line.size
-
-
 def _begins(block: list[TextLine], line: TextLine, measure: FlowMeasure) -> bool:
     """Return whether a line begins an item, a footnote or, by indent or after a short line, a paragraph."""
     is_below_bold = len(block) == 1 and block[0].font.bold and not line.font.bold  # below a heading or a name
@@ -333,7 +328,8 @@ def _begins_paragraph(block: list[TextLine], line: TextLine, measure: FlowMeasur
     if _is_stepped(block, line, measure):
         return True
     if len(block) < 2:
-        return measure.is_short(last) and _is_indented(last, line, measure)
+        is_indented = abs(line.left - last.left) > line.size or line.left - measure.sides[0] > line.size
+        return is_indented and measure.is_short(last)
     left, right = span_of(block[-_RECENT:])
     return line.box[0] - last.box[0] > line.size or right - last.box[2] > SHORT * max(right - left, 1)
 

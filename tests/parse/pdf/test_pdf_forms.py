@@ -88,7 +88,7 @@ def box(wide: bool = True, above: float = 1, below: float = 20, left: float = 2,
     lines = [TextLine("Town", 10, PLAIN, (left, above, left + 40, above + 12), 1, 0, 0)]
     if second:
         lines.append(TextLine("York", second, PLAIN, (left, above + 13, left + 40, above + 25), 1, 0, 0))
-    return Cell((0, 0), (0, int(wide)), 0, 0, 100, lines[-1].box[3] + below, lines)
+    return Cell((0, 0), (0, int(wide)), (0, 0, 100, lines[-1].box[3] + below), lines)
 
 
 def are_form(*boxes: Cell) -> bool:

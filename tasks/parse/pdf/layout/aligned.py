@@ -11,14 +11,7 @@ from itertools import chain, groupby, pairwise, takewhile
 from statistics import median
 
 from docmill.tasks.parse.canvas import Box
-from docmill.tasks.parse.pdf.layout.cell_columns import (
-    are_doubtful,
-    columns_of,
-    columns_of_figures,
-    has_figures,
-    lines_of,
-    placed_in,
-)
+from docmill.tasks.parse.pdf.layout.cell_columns import are_doubtful, columns_of, columns_of_figures, has_figures
 from docmill.tasks.parse.pdf.layout.grid_cells import header_rows
 from docmill.tasks.parse.pdf.layout.growth import grow, parts_by_columns, with_headers
 from docmill.tasks.parse.pdf.layout.rows import (
@@ -34,6 +27,7 @@ from docmill.tasks.parse.pdf.layout.rows import (
     is_value,
     levels_of,
     lines_in,
+    lines_of,
     replaced,
     rows_of,
     tables_in,
@@ -184,8 +178,8 @@ def _top(row: list[TextLine]) -> float:
 def _table(rows: list[list[TextLine]], rules: LevelRules) -> PageTable | None:
     """Return the table in these rows, None if it is doubtful."""
     cut = [in_cells(row) for row in rows]
-    spans = columns_of(cut)
-    placed, width = [placed_in(row, spans) for row in cut], len(spans)
+    spans, placed = columns_of(cut)
+    width = len(spans)
     if width < 2 or any(-1 in row for row in placed):
         return None
     headed = _is_ruled(placed, spans, rules) or _is_set_apart(placed, width)

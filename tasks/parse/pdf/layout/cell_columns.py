@@ -6,15 +6,7 @@ from itertools import chain, pairwise, takewhile
 from statistics import median
 from unicodedata import category
 
-from docmill.tasks.parse.pdf.layout.rows import (
-    LAYOUT,
-    Cell,
-    PlacedRow,
-    Row,
-    Span,
-    is_value,
-    span_of,
-)
+from docmill.tasks.parse.pdf.layout.rows import LAYOUT, Cell, PlacedRow, Row, Span, is_value, span_of
 from docmill.tasks.parse.pdf.text.line import TextLine
 from docmill.tasks.parse.pdf.text.pdfium_calls import merged_spans, spans_over
 
@@ -39,17 +31,17 @@ _MOST_WORDS = 2  # of one figure: "$ 71.15"; a line with more has the figures of
 _MARK = 6  # letters of the number of a clause: "(viii)"
 
 
-def columns_of(rows: list[Row]) -> list[Span]:
-    """Return the spans of the columns of rows, from the left; none if the rows do not fit each other.
+def columns_of(rows: list[Row]) -> tuple[list[Span], list[PlacedRow]]:
+    """Return the spans of the columns of rows, from the left, and the rows in them; no spans if they fit no columns.
 
     If the cells of all rows leave gaps, the columns are between these gaps; a few cells may come in pieces. Otherwise
     some cells may span several columns, and the columns are those of the rows with the most frequent number of cells.
     """
     several = [row for row in rows if len(row) > 1]
     spans = _whole(merged_spans(span_of(cell) for row in several for cell in row), several)
-    if len(spans) > 1 and sum(_are_parted(row, spans) for row in several) >= _MOST_PARTED * len(several):
-        return spans
-    return _usual_columns(several)
+    if len(spans) < 2 or sum(_are_parted(row, spans) for row in several) < _MOST_PARTED * len(several):
+        spans = _usual_columns(several)
+    return spans, [_placed_in(row, spans) for row in rows]
 
 
 def columns_of_figures(levels: list[list[TextLine]]) -> tuple[list[Span], bool]:
@@ -203,7 +195,7 @@ def _apart(row: PlacedRow, last: int) -> float:
     return (max(middles) - min(middles)) / cells[0][0].size
 
 
-def placed_in(row: Row, spans: list[Span]) -> PlacedRow:
+def _placed_in(row: Row, spans: list[Span]) -> PlacedRow:
     """Return the cells of a row by column; pieces in one column are one cell. Column -1 has those in no column."""
     cells: PlacedRow = {}
     for cell in row:
@@ -248,16 +240,13 @@ def _are_marked(columns: list[Column], long: bool) -> bool:
     if len(columns) > 2:
         return False
     texts = [" ".join(line.text for line in cell) for cell in columns[0]]
-    marks = sum(_is_item_sign(text) or (long and _is_name_of_text(text)) for text in texts)
-    return 2 * marks > len(texts)
+    return 2 * sum(_is_marked(text, long) for text in texts) > len(texts)
 
 
-def _is_item_sign(text: str) -> bool:
-    return len(text) <= _MARK and (text.endswith((".", ")")) or not any(map(str.isalnum, text)))
-
-
-def _is_name_of_text(text: str) -> bool:
-    return text.endswith(":") or not any(map(str.isalpha, text))
+def _is_marked(text: str, long: bool) -> bool:
+    if len(text) <= _MARK and (text.endswith((".", ")")) or not any(map(str.isalnum, text))):
+        return True
+    return long and (text.endswith(":") or not any(map(str.isalpha, text)))
 
 
 def _letters(cell: Cell) -> int:
@@ -267,8 +256,3 @@ def _letters(cell: Cell) -> int:
 def place_of(cell: Cell, spans: list[Span]) -> int:
     """Return the column that a cell is in, the first of several, -1 for none."""
     return next(iter(spans_over(span_of(cell), spans)), -1)
-
-
-def lines_of(row: PlacedRow) -> list[TextLine]:
-    """Return the lines of a row of cells."""
-    return [*chain.from_iterable(row.values())]

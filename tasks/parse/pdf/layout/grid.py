@@ -157,18 +157,12 @@ def _fill(held: defaultdict[int, list[TextLine]], line: TextLine, grid: Grid, la
 
 def _cells(grid: Grid, held: Mapping[int, list[TextLine]]) -> list[Cell]:
     """Return the cells of a grid, each with its pieces."""
-    return [
-        Cell(
-            (min(rows), max(rows)),
-            (min(columns), max(columns)),
-            grid.xs[min(columns)],
-            grid.ys[min(rows)],
-            grid.xs[max(columns) + 1],
-            grid.ys[max(rows) + 1],
-            held.get(number, []),
-        )
-        for number, (rows, columns) in places_of_cells(grid).items()
-    ]
+    cells = []
+    for number, (rows, columns) in places_of_cells(grid).items():
+        left, top, right, bottom = min(columns), min(rows), max(columns), max(rows)
+        box = (grid.xs[left], grid.ys[top], grid.xs[right + 1], grid.ys[bottom + 1])
+        cells.append(Cell((top, bottom), (left, right), box, held.get(number, [])))
+    return cells
 
 
 def places_of_cells(grid: Grid) -> dict[int, tuple[set[int], set[int]]]:

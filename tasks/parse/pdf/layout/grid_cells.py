@@ -13,15 +13,7 @@ from itertools import chain, pairwise
 from operator import attrgetter
 
 from docmill.tasks.parse.canvas import Box
-from docmill.tasks.parse.pdf.layout.rows import (
-    LAYOUT,
-    Extent,
-    PageTable,
-    are_level,
-    had_room,
-    is_value,
-    levels_of,
-)
+from docmill.tasks.parse.pdf.layout.rows import LAYOUT, Extent, PageTable, are_level, had_room, is_value, levels_of
 from docmill.tasks.parse.pdf.text.line import NOWHERE, TextLine, joined, texts_to_join
 from docmill.tasks.parse.pdf.text.pdfium_calls import around_all
 
@@ -35,14 +27,11 @@ Pieces = list[TextLine]
 
 @dataclass(slots=True)
 class Cell:
-    """A cell of a grid: its first and last row and column, its sides, and its pieces of text."""
+    """A cell of a grid: its first and last row and column, its box, and its pieces of text."""
 
     rows: tuple[int, int]
     columns: tuple[int, int]
-    left: float
-    top: float
-    right: float
-    bottom: float
+    box: Box
     pieces: Pieces
 
 
@@ -129,10 +118,9 @@ def _are_rows(cells: list[Cell]) -> bool:
     """Return whether the lines in a band are rows: in several columns they break by figures or with room to spare."""
     lines = [(cell, _lines(cell)) for cell in cells]
     several = [(cell, found) for cell, found in lines if len(found) > 1]
-    breaks = [*_breaks(several, _figures(lines))]
-    if len(several) < 2 or sum(breaks) < LAYOUT.breaks * len(breaks):
-        return False
-    return _hold_figures(several)
+    figures = [line for _, found in lines for line in found if is_value(line.text)]
+    breaks = [*_breaks(several, figures)]
+    return len(several) > 1 and sum(breaks) >= LAYOUT.breaks * len(breaks) and _hold_figures(several)
 
 
 _Lines = list[tuple[Cell, Pieces]]
@@ -144,10 +132,6 @@ def _lines(cell: Cell) -> Pieces:
     return [_whole(level) for level in (levels if cell.columns[0] == cell.columns[1] else levels[:1])]
 
 
-def _figures(lines: _Lines) -> Pieces:
-    return [piece for _, found in lines for piece in found if is_value(piece.text)]
-
-
 def _hold_figures(lines: _Lines) -> bool:
     """Return whether any cell holds hardly anything but figures."""
     return any(sum(not is_value(line.text) for line in found) < LAYOUT.mixed * len(found) for _, found in lines)
@@ -157,7 +141,7 @@ def _breaks(several: _Lines, values: Pieces) -> Iterator[bool]:
     """Yield for each line below another in its cell whether it starts a row: beside a figure, or with room above."""
     for cell, found in several:
         for one, other in pairwise(found):
-            yield any(are_level(other, value) for value in values) or had_room(one, other, cell.right - cell.left)
+            yield any(are_level(other, value) for value in values) or had_room(one, other, cell.box[2] - cell.box[0])
 
 
 def _whole(level: Pieces) -> TextLine:
@@ -230,10 +214,10 @@ def is_form(cells: list[Cell], columns: int) -> bool:
 
 def _is_labelled(cell: Cell) -> bool:
     """Return whether a box has a label at its top left, above room to write in or filled-in text."""
-    lines = _in_order(cell.pieces)
+    lines, (left, top, _, bottom) = _in_order(cell.pieces), cell.box
     first, size = lines[0], lines[0].size
-    above, below = first.box[1] - cell.top, cell.bottom - max(line.box[3] for line in lines)
-    if above > _TOP * size or first.left - cell.left > _LEFT * size:
+    above, below = first.box[1] - top, bottom - max(line.box[3] for line in lines)
+    if above > _TOP * size or first.left - left > _LEFT * size:
         return False
     return below > max(_BLANK * size, 2 * above) or any(_is_filled_in(line, first) for line in lines)
 
@@ -251,8 +235,7 @@ def _in_order(pieces: Pieces) -> Pieces:
 def form_of(cells: list[Cell], box: Box, page: int) -> PageTable:
     """Return a form: the label and the filled-in text of each box with text, in reading order."""
     boxes = [*_boxes([cell for cell in cells if cell.pieces])]
-    sides = [(cell.left, cell.top, cell.right, cell.bottom) for cell in boxes]
-    return PageTable([_entry(cell) for cell in boxes], 0, box, page, form=sides)
+    return PageTable([_entry(cell) for cell in boxes], 0, box, page, form=[cell.box for cell in boxes])
 
 
 _SIDES: tuple[Callable[[Cell], Extent], ...] = (attrgetter("rows"), attrgetter("columns"))

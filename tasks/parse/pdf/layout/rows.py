@@ -127,6 +127,11 @@ def in_cells(row: list[TextLine]) -> Row:
     return grouped(row, lambda cell, line: line.box[0] < cell[-1].box[2])
 
 
+def lines_of(row: PlacedRow) -> list[TextLine]:
+    """Return the lines of a row of cells."""
+    return [*chain.from_iterable(row.values())]
+
+
 def span_of(lines: list[TextLine]) -> Span:
     """Return the leftmost and the rightmost edge of lines."""
     if len(lines) == 1:  # true of nearly all cells

@@ -19,33 +19,17 @@ _SCRIPT_MARKS = re.compile(f"([{RAISED}{LOWERED}{LEVEL}])")
 HYPHEN = "\x02"  # how pdfium marks a word cut at a line's end
 # Control characters replace letters that the font does not name; SIGNS makes them visible.
 SIGNS: dict[int, str | None] = {code: "\ufffd" for code in range(1, 32) if chr(code) not in "\t\n\r\x02"}
-SIGNS |= str.maketrans(
-    {
-        "ﬀ": "ff",
-        "ﬁ": "fi",
-        "ﬂ": "fl",
-        "ﬃ": "ffi",
-        "ﬄ": "ffl",
-        "ﬅ": "st",
-        "ﬆ": "st",
-        "\0": None,
-        "\u00ad": None,
-        "\u2060": None,
-        "\ufffe": HYPHEN,
-    }
-)
+SIGNS |= {ord(sign): unicodedata.normalize("NFKC", sign) for sign in "ﬀﬁﬂﬃﬄﬅﬆ"}
+SIGNS |= str.maketrans({"\0": None, "\u00ad": None, "\u2060": None, "\ufffe": HYPHEN})
 # Accents that old LaTeX fonts draw before their letter, and the combining mark for each.
-ACCENTS = {
-    "\u00b4": "\u0301", "\u00a8": "\u0308", "\u02c6": "\u0302", "\u02dc": "\u0303",
-    "\u00b8": "\u0327", "\u02c7": "\u030c", "\u02d8": "\u0306", "\u02da": "\u030a", "\u02d9": "\u0307",
-    "\u02dd": "\u030b",
-}  # fmt: skip
-_ACCENT = "[\u00b4\u00a8\u02c6\u02dc\u00b8\u02c7\u02d8\u02da\u02d9\u02dd]"
+_DRAWN = "\u00b4\u00a8\u02c6\u02dc\u00b8\u02c7\u02d8\u02da\u02d9\u02dd"
+ACCENTS = dict(zip(_DRAWN, "\u0301\u0308\u0302\u0303\u0327\u030c\u0306\u030a\u0307\u030b", strict=True))
+_ACCENT = f"[{_DRAWN}]"
 _DRAWN_ACCENT = re.compile(rf"({_ACCENT})(?:(?<=[^\W\d_].) )?([A-Za-z\u0131])")
 _JOINING = re.compile("(?<=\\w) ?([\u0300-\u036f]+)")
 _LIGATURES = "ﬀ-ﬆ"
 _LIGATURE = re.compile(f"[{_LIGATURES}]")
-_SELDOM = re.compile(f"[{_ACCENT[1:-1]}\u0300-\u036f{_LIGATURES}]")  # what `clean` replaces, besides invisible signs
+_SELDOM = re.compile(f"[{_DRAWN}\u0300-\u036f{_LIGATURES}]")  # what `clean` replaces, besides invisible signs
 RIGHT_TO_LEFT_WORD = re.compile("[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]{2,}")  # Hebrew, Arabic, Syriac, Thaana, ...
 NO_LETTER = re.compile(r"[\x01-\x08\x0b\x0c\x0e-\x1f\ue000-\uf8ff\0]")
 SOFT = f"\u00ad\ufffe{HYPHEN}"

@@ -245,14 +245,6 @@ def address(handle: Any) -> int:
     return ctypes.addressof(handle.raw.contents)
 
 
-def object_at(handle: Handle, page: Any) -> Any:
-    """Return an object of an open page as an object of pypdfium2."""
-    import pypdfium2
-    import pypdfium2.raw as pdfium
-
-    return pypdfium2.PdfObject(ctypes.cast(handle, pdfium.FPDF_PAGEOBJECT), page=page)
-
-
 MOST_OBJECTS = 30_000  # objects of a page to examine: a map has more, and its first ones show its extent
 
 
@@ -276,13 +268,20 @@ class OpenPage:
         """Return the page's first objects and their kinds, as `objects_of`."""
         return objects_of(self.address)
 
+    def object_at(self, handle: Handle) -> Any:
+        """Return an object of the page as an object of pypdfium2."""
+        import pypdfium2
+        import pypdfium2.raw as pdfium
+
+        return pypdfium2.PdfObject(ctypes.cast(handle, pdfium.FPDF_PAGEOBJECT), page=self.opened)
+
     def of_kind(self, kind: int) -> list[Handle]:
         """Return the page's objects of one kind."""
         objects, kinds = self.objects
         return [*compress(objects, map(kind.__eq__, kinds))] if kind in kinds else []
 
 
-def objects_in(form: Handle, most: int) -> tuple[list[Handle], list[int]]:
+def objects_in(form: Handle, most: int = MOST_OBJECTS) -> tuple[list[Handle], list[int]]:
     """Return the first objects that a form draws, and the kind of each."""
     ask = calls()
     count = min(max(ask["FPDFFormObj_CountObjects"](form), 0), most)
