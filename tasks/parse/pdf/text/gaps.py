@@ -1,8 +1,8 @@
 """PDF gaps: where the words or letters of a line are so far apart that they are separate texts."""
 
 from collections import defaultdict
-from collections.abc import Container, Iterable, Iterator, Sequence
-from itertools import islice, pairwise
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from operator import attrgetter
 from statistics import median
 
@@ -38,18 +38,6 @@ def groups_of_words(words: Words, gap: float, leftward: bool = False) -> list[Sp
             groups.append((first, last))
             before = box
     return groups
-
-
-def parts_of_words(
-    words: Words, parted: Container[Span], letters: Iterable[Box], size: float
-) -> Iterator[tuple[Span, Box]]:
-    """Yield words, but those in `parted` in parts; `letters` are the boxes of all letters of these."""
-    boxes = iter(letters)
-    for span, box in words:
-        if span in parted:
-            yield from runs_of_letters(span, [*islice(boxes, span[1] + 1 - span[0])], size)
-        else:
-            yield span, box
 
 
 def runs_of_letters(word: Span, letters: Sequence[Box], size: float) -> Iterator[tuple[Span, Box]]:

@@ -33,7 +33,7 @@ from docmill.tasks.parse.pdf.text.gaps import (
     gapped,
     groups_of_words,
     holds_two,
-    parts_of_words,
+    runs_of_letters,
     size_of_each,
     tall_lines,
 )
@@ -419,9 +419,11 @@ class TextLayer:
 
     def _apart(self, line: TextLine, words: Words, whole: Container[Span] = ()) -> Iterator[tuple[Span, Box]]:
         """Yield the words of a line with their boxes; words not in `whole` are split where letters are far apart."""
-        parted = dict.fromkeys(span for span, _ in words if span[0] < span[1] and span not in whole)
-        letters = self._boxes_of_each([at for first, last in parted for at in range(first, last + 1)])
-        return parts_of_words(words, parted, letters, line.size)
+        for span, box in words:
+            if span[0] == span[1] or span in whole:
+                yield span, box
+            else:
+                yield from runs_of_letters(span, self._boxes_of_each(range(span[0], span[1] + 1)), line.size)
 
     def runs_up(self, line: TextLine) -> bool:
         """Return whether a line runs upwards: its end is above its beginning."""
@@ -437,10 +439,8 @@ class TextLayer:
 
     def _is_raised(self, index: int, other: int) -> bool:
         """Return whether a character is smaller than its neighbour and raised."""
-        if not self._baseline(index) < self._baseline(other) - _RISE:
-            return False
-        size, beside = self._real_sizes([index, other])
-        return size < _SMALLER * beside
+        (size, baseline), (beside, level) = self._setting(index), self._setting(other)
+        return baseline < level - _RISE and size < _SMALLER * beside
 
     def _baseline(self, index: int) -> float:
         self._calls["FPDFText_GetCharOrigin"](self._reference, index, *self._origin_at)
