@@ -12,6 +12,7 @@ _BOMS = (
     (codecs.BOM_UTF8, "utf-8"), (codecs.BOM_UTF32_LE, "utf-32-le"), (codecs.BOM_UTF32_BE, "utf-32-be"),
     (codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be"),
 )  # fmt: skip
+_MARK = "\ufeff"
 # Control characters that do not occur in texts, unlike tabs, line and file ends, and escapes for colours.
 _CONTROLS = bytes(set(range(ord(" "))) - set(b"\t\n\v\f\r\x1a\x1b")) + b"\x7f"
 _HIGH = bytes(range(128, 256))  # all bytes beyond ASCII
@@ -73,13 +74,19 @@ class Decoded(NamedTuple):
 def decode(data: bytes, declared: str = "") -> Decoded:
     """Return the text of a file: by byte order mark, zero bytes, escapes, UTF-8, `declared`, and finally statistics.
 
-    Newlines are unchanged. Terminal codes are removed, and controls that were Windows letters are restored to these.
-    Raise Rejected `undecodable` if the data is not text.
+    Newlines are unchanged. Terminal codes and byte order marks are removed, and controls that were Windows letters are
+    restored to these. Raise Rejected `undecodable` if the data is not text.
     """
     found = _decode(data, declared)
-    if not found.text.isascii() and _LETTERS_ONCE.search(found.text):
-        found = found._replace(text=found.text.translate(_OF_WINDOWS))
+    if not found.text.isascii():
+        found = found._replace(text=_restored(found.text))
     return found._replace(text=_CODES.sub("", found.text)) if "\x1b" in found.text else found
+
+
+def _restored(text: str) -> str:
+    """Return text with Windows letters for controls, and without the byte order marks of files joined to it."""
+    text = text.replace(_MARK, "")
+    return text.translate(_OF_WINDOWS) if _LETTERS_ONCE.search(text) else text
 
 
 def _decode(data: bytes, declared: str) -> Decoded:

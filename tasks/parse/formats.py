@@ -9,7 +9,7 @@ from typing import Any
 from docmill.storage.schema import Parsed
 from docmill.tasks.parse.programming_languages import LANGUAGES
 
-FILE_TYPE_VERSION = 9  # raise it when the detected type of any file changes
+FILE_TYPE_VERSION = 10  # raise it when the detected type of any file changes
 Signature = tuple[int, bytes]
 """Bytes, and the offset at which a file has them."""
 
@@ -83,7 +83,7 @@ TAGGED = (
     r"</?(?:p|div|span|a|table|tr|td|th|ul|ol|li|h[1-6]|br|title|body|b|i|em|strong|script|img|meta|center|font)\b"
     r"[^<>]*>"
 )
-JSON = r"\A\s*[\[{]"
+JSON = r"\A(?:\s|//[^\n]*\n|/\*(?:(?!\*/)[\s\S]){0,2000}\*/)*[\[{]"  # settings of programs may begin with comments
 _DECLARATION = r"\s*(?:<\?xml[^>]*>\s*)?"
 FICTION_BOOK = rf"{_DECLARATION}(?:<!--(?:(?!-->)[\s\S]){{0,2000}}-->\s*)*<FictionBook\b"
 MAILBOX = r"From \S+ +[A-Z][a-z]{2} [A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d (?:19|20)\d\d\r?\n"
@@ -135,13 +135,13 @@ def _form(name: str, version: int, reader: str, suffixes: str, files: str, by: s
 _CODE = " ".join(suffix for language in LANGUAGES.values() for suffix in language.suffixes)
 
 _ALL = (
-    _form("text", 9, "plain_text.parse_text", ".asc .me .text .txt",
+    _form("text", 10, "plain_text.parse_text", ".asc .me .text .txt",
         "plain text, and markup without a parser of its own",
         "as it is; paragraphs, and titles by their looks", titled=True, holds="", akin="chat log"),
-    _form("markdown", 13, "markup.md.markdown_file.parse_markdown", ".markdown .md .mdown .mdx .mkd",
+    _form("markdown", 14, "markup.md.markdown_file.parse_markdown", ".markdown .md .mdown .mdx .mkd",
         "Markdown and MDX", "markdown-it-py: headings, lists, tables, code, front matter", titled=True, holds="",
         akin="asciidoc mediawiki org rst textile typst", labels="markdown"),
-    _form("html", 15, "markup.html.hypertext.parse_html", ".htm .html .shtml .xhtml", "HTML and XHTML",
+    _form("html", 16, "markup.html.hypertext.parse_html", ".htm .html .shtml .xhtml", "HTML and XHTML",
         "a walk over lxml's tree: headings, nested lists, tables, code", titled=True, holds=TAGGED, akin="vue",
         labels="html"),
     _form("pdf", 30, "pdf.reader.parse_pdf", ".pdf", "PDF",
@@ -174,7 +174,7 @@ _ALL = (
     _form("ppt", 3, "office.slides.old_slides.parse_ppt", ".pot .pps .ppt", "PowerPoint until 2003",
         "a walk over its records: titles, nested lists, tables, notes, by their places",
         streams=("PowerPoint Document",), content_type="slides", because="the file is a presentation"),
-    _form("pptx", 9, "office.slides.powerpoint.parse_pptx", ".potx .ppsm .ppsx .pptm .pptx", "PowerPoint",
+    _form("pptx", 10, "office.slides.powerpoint.parse_pptx", ".potx .ppsm .ppsx .pptm .pptx", "PowerPoint",
         "a walk over its XML: titles, nested lists, tables, charts, diagrams, notes, by their places",
         members=("ppt/",), content_type="slides", because="the file is a presentation"),
     _form("xlsx", 10, "office.sheets.spreadsheet.parse_xlsx", ".xlsb .xlsm .xlsx .xltm .xltx", "Excel",
@@ -202,12 +202,12 @@ _ALL = (
         "XML of any kind, feeds",
         "a walk over lxml's tree: titles, paragraphs, tables, records of lines with element paths", holds=r"\A\s*<",
         labels="rdf svg xml"),
-    _form("json", 9, "records.json_values.parse_json", ".geojson .json",
+    _form("json", 10, "records.json_values.parse_json", ".geojson .json",
         "JSON, chats exported as JSON or printed as Python objects",
         "records as lines of key and value; turns with speaker and time", holds=JSON, akin="jsonl", labels="json"),
-    _form("jsonl", 9, "records.json_values.parse_json_lines", ".jsonl .ndjson", "JSON lines", "one record a line",
+    _form("jsonl", 10, "records.json_values.parse_json_lines", ".jsonl .ndjson", "JSON lines", "one record a line",
         holds=JSON, akin="json", labels="jsonl"),
-    _form("ipynb", 13, "records.notebook.parse_notebook", ".ipynb", "Jupyter notebooks",
+    _form("ipynb", 14, "records.notebook.parse_notebook", ".ipynb", "Jupyter notebooks",
         "cells in order, code in its language, printed output", holds=JSON, labels="ipynb"),
     _form("subtitles", 3, "records.subtitles.parse_subtitles", ".ass .srt .ssa .vtt",
         "subtitles: SubRip, WebVTT and SubStation Alpha",
@@ -217,10 +217,10 @@ _ALL = (
         "chat logs: IRC, WhatsApp, Discord; messages with lines such as `role: user`",
         "as it is; a turn with speaker and time for each message", holds="", akin="log text", content_type="chat",
         because="the file is a dialogue"),
-    _form("log", 3, "records.log_lines.parse_log", ".log", "log files",
+    _form("log", 4, "records.log_lines.parse_log", ".log", "log files",
         "as it is; entries with time and level, stack traces in one piece", holds="", akin="chat text",
         content_type="log", because="the file is a log"),
-    _form("csv", 8, "records.delimited.parse_delimited", ".csv .tab .tsv", "CSV and TSV", "rows of a pipe table",
+    _form("csv", 9, "records.delimited.parse_delimited", ".csv .tab .tsv", "CSV and TSV", "rows of a pipe table",
         labels="csv tsv", content_type="table", because="the file is a table"),
     _form("fb2", 5, "pandoc.formats.light_markup.parse_fiction_book", ".fb2", "FictionBook",
         "pandoc; its tables as those of HTML", begins=FICTION_BOOK),
@@ -269,7 +269,7 @@ _ALL = (
         content_type="table", because="the file is a table"),
     _form("dbf", 3, "records.data_files.parse_dbf", ".dbf", "dBase and FoxPro", "fields, the first 10,000 records",
         content_type="table", because="the file is a table"),
-    _form("code", 3, "plain_text.parse_code", _CODE, f"source code in {len(LANGUAGES)} languages",
+    _form("code", 4, "plain_text.parse_code", _CODE, f"source code in {len(LANGUAGES)} languages",
         "the text itself", content_type="code", because="the file is source code"),
 )  # fmt: skip
 """Each format: name, version, reader, suffixes, which files these are, how they are read; then the signs of `Format`,

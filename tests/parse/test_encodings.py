@@ -49,3 +49,8 @@ def test_bytes_of_a_wide_letter_are_no_letter_printed_over_itself() -> None:
 )
 def test_a_few_letters_are_read_where_no_word_gets_a_sign_into_it(text: str, encoding: str) -> None:
     assert decode(text.encode(encoding)).text == text
+
+
+def test_the_byte_order_marks_of_joined_files_are_removed() -> None:
+    one = "## Größe\n\n5 m\n".encode("utf-8-sig")
+    assert decode(one + one).text == "## Größe\n\n5 m\n" * 2

@@ -20,17 +20,17 @@ def numbered(value: int, style: str) -> str:
 
 
 class OpenLists:
-    """The open lists around the next block: for each, the next number if it has numbers, its style, and its form."""
+    """The open lists around the next block: for each, the next number if it has numbers, its style, form and step."""
 
     def __init__(self) -> None:
-        self._lists: list[tuple[int | None, str, str]] = []
+        self._lists: list[tuple[int | None, str, str, int]] = []
 
     def __len__(self) -> int:
         return len(self._lists)
 
-    def begin(self, first: int | None = None, style: str = "", form: str = "{}.") -> None:
-        """Begin a list within the open ones."""
-        self._lists.append((first, style, form))
+    def begin(self, first: int | None = None, style: str = "", form: str = "{}.", step: int = 1) -> None:
+        """Begin a list within the open ones, whose numbers rise by `step`."""
+        self._lists.append((first, style, form, step))
 
     def end(self) -> None:
         """End the innermost list."""
@@ -38,11 +38,11 @@ class OpenLists:
 
     def marker(self, stated: int = 0) -> str:
         """Return the marker of the next item: its number, which it may state itself, or a dash."""
-        number, style, form = self._lists[-1] if self._lists else (None, "", "")
+        number, style, form, step = self._lists[-1] if self._lists else (None, "", "", 1)
         if number is None:
             return "-"
         number = stated or number
-        self._lists[-1] = (number + 1, style, form)
+        self._lists[-1] = (number + step, style, form, step)
         return form.format(numbered(number, style))
 
 

@@ -180,7 +180,7 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 # Numbers are kept as written: forty digits, or 1.10, would otherwise become a different text, which nobody would find.
-_DECODER = json.JSONDecoder(parse_int=str, parse_float=str, parse_constant=str, object_pairs_hook=_object)
+_DECODER = json.JSONDecoder(strict=False, parse_int=str, parse_float=str, parse_constant=str, object_pairs_hook=_object)
 
 
 def _load_lines(text: str) -> tuple[list[Any], int]:

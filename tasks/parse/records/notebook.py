@@ -24,6 +24,9 @@ _REWRITTEN = re.compile(r"[^\n]*\r(?!\n)")  # a line that was overwritten, as by
 _ESCAPE = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
 _ATTACHED = re.compile(r"\battachment:([^\s()<>\"']+)")
 _NAME = re.compile(r"\w[\w+#-]*")
+_MAGIC = re.compile(r"%%(bash|sh|html|javascript|js|latex|markdown|perl|ruby|sql|R|cython|svg)\b")
+"""The cell magics of IPython whose cell is in another language."""
+_OF_MAGICS = {"sh": "bash", "js": "javascript", "R": "r", "svg": "xml"}
 
 
 def parse_notebook(data: bytes, options: ParseOptions) -> Parsed:
@@ -74,7 +77,7 @@ def _draw(canvas: Canvas, cell: dict[str, Any], number: int, language: str, opti
     if kind == "heading":
         canvas.heading(source, int(cell.get("level") or 1))
     elif kind == "code":
-        canvas.code(source, str(cell.get("language") or language).lower())
+        canvas.code(source, _language_in(cell, source, language))
     elif source.strip():
         _draw_markdown(canvas, _with_attachments(source, cell.get("attachments")), options)
     printed = len(canvas.blocks)
@@ -85,6 +88,12 @@ def _draw(canvas: Canvas, cell: dict[str, Any], number: int, language: str, opti
         element.attributes["cell"] = number
         if index >= printed:
             element.attributes["output"] = True
+
+
+def _language_in(cell: dict[str, Any], source: str, usual: str) -> str:
+    """Return the language of a cell: that of its first line, its own, or the notebook's."""
+    magic = _MAGIC.match(source)
+    return _OF_MAGICS.get(magic[1], magic[1]) if magic else str(cell.get("language") or usual).lower()
 
 
 def _with_attachments(source: str, attached: Any) -> str:

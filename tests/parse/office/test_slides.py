@@ -5,6 +5,7 @@ from io import BytesIO
 from typing import Any
 
 import pytest
+from lxml import etree
 
 from docmill.storage.errors import Rejected
 from docmill.storage.schema import Parsed
@@ -225,3 +226,16 @@ def test_comments_of_a_slide_name_their_authors(newer: bool) -> None:
     }
     parsed = parse(with_members(data, parts), FileType("pptx"), ParseOptions())
     assert parsed.text.split("\n\n")[1:] == ["Ann: How high?", "Bo: Soon."][: 1 + newer]
+
+
+def test_the_number_of_a_slide_is_no_text_of_it() -> None:
+    deck = _deck()
+    box = _box(deck.slides.add_slide(deck.slide_layouts[6]).shapes, "The mill", 1, 1)
+    for said in ("", "Slide "):
+        paragraph = box.text_frame.add_paragraph()
+        paragraph.text = said
+        name = paragraph._p.tag.removesuffix("}p")
+        field = etree.SubElement(paragraph._p, f"{name}}}fld", {"id": "{1}", "type": "slidenum"})
+        etree.SubElement(field, f"{name}}}t").text = "7"
+    assert _read(deck).text.splitlines()[-1] == "Slide 7"
+    assert "\n7" not in _read(deck).text

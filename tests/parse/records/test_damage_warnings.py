@@ -5,6 +5,7 @@ import json
 import pytest
 
 from docmill.storage.sql.document_warnings import messages_of
+from docmill.tasks.parse.dispatch.file_type import detect_file_type
 from docmill.tasks.parse.dispatch.reading import parse
 from docmill.tasks.parse.formats import FileType, ParseOptions
 
@@ -17,6 +18,7 @@ from docmill.tasks.parse.formats import FileType, ParseOptions
         ("xml", "<d><t>Mill &gear; house</t><p>Five &nbsp;&euro; each.</p></d>", "€", "written: gear"),
         ("xml", "<d><t>Mill house</t><p>Five &nbsp;&euro; each.</p></d>", "€", ""),
         ("json", '{"name": "mill"}', "mill", ""),
+        ("json", '{"name": "mill\nhouse"}', "name: mill\nhouse", ""),
         ("ics", "BEGIN:VCALENDAR\nBEGIN:VEVENT\nSUMMARY:Open the ga", "Open the ga", "cut off"),
         ("ics", "BEGIN:VCALENDAR\nBEGIN:VEVENT\nSUMMARY:Open\nEND:VEVENT\nEND:VCALENDAR", "Open", ""),
         ("vcf", "BEGIN:VCARD\nFN:Ann Mil", "Ann Mil", "cut off"),
@@ -31,3 +33,9 @@ def test_what_can_be_read_is_with_a_warning(form: str, data: str, kept: str, mes
     said = messages_of(json.dumps(parsed.metadata))
     assert message in " ".join(said)
     assert bool(said) == bool(message)
+
+
+def test_settings_that_begin_with_a_comment_are_json() -> None:
+    data = b'// Of the mill\n/* and its\nhouse */\n{"gate": "open",}\n'
+    assert detect_file_type("mill.json", data) == FileType("json")
+    assert parse(data, FileType("json"), ParseOptions()).text == "gate: open"

@@ -46,3 +46,10 @@ def test_of_a_bar_of_progress_its_last_state_stays() -> None:
     cells = [{"cell_type": "code", "source": "", "outputs": outputs}]
     parsed = read("ipynb", json.dumps({"cells": cells, "metadata": {}, "nbformat": 4}))
     assert parsed.text == "```\n100%\ndone\n```"
+
+
+def test_a_cell_has_the_language_of_its_magic() -> None:
+    cells = [{"cell_type": "code", "source": f"%%{name}\nx"} for name in ("bash", "sh", "R", "time")]
+    parsed = read("ipynb", json.dumps({"cells": cells, "metadata": {}, "nbformat": 4}))
+    languages = [one.attributes["language"] for one in parsed.elements if one.kind == "code"]
+    assert languages == ["bash", "bash", "r", "python"]

@@ -263,3 +263,16 @@ def test_the_lines_of_code_that_are_elements_are_lines(code: str, text: str) -> 
 def test_the_inside_of_an_element_of_the_pages_own_is_text() -> None:
     page = "<h1>T</h1><m-m><template shadowrootmode=open><p>Shown</p></template></m-m><template><p>No</p></template>"
     assert parse(page.encode(), FileType("html"), ParseOptions()).text == "# T\n\nShown"
+
+
+def test_quotations_have_their_marks_and_their_sources() -> None:
+    page = "<p>He said <q>go <b>now</b></q>.</p><blockquote><p>All turns.</p><footer>Ada</footer></blockquote>"
+    parsed = parse(page.encode(), FileType("html"), ParseOptions())
+    assert parsed.text == "He said \u201cgo now\u201d.\n\n> All turns.\n\n> Ada"
+    assert "furniture" not in {one.kind for one in parsed.elements}
+
+
+def test_a_reversed_list_counts_down() -> None:
+    page = "<ol reversed><li>gold<li>silver</ol><ol reversed start=9><li>nine<li>eight</ol>"
+    parsed = parse(page.encode(), FileType("html"), ParseOptions())
+    assert parsed.text == "2. gold\n1. silver\n9. nine\n8. eight"

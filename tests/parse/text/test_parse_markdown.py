@@ -13,6 +13,7 @@ from docmill.tasks.parse.formats import FileType, ParseOptions
 from docmill.tasks.parse.markup.md.block_rules import with_tables
 from docmill.tasks.parse.markup.md.markdown_file import parse_markdown
 from tests.kit.drawing import examples
+from tests.kit.parsed import found
 
 GUIDE = """\
 ---
@@ -308,3 +309,16 @@ def test_links_by_label_and_bare_ones_are_links_and_their_definitions_furniture(
         ("https://a.org", "https://a.org"),
     ]
     assert parsed.elements[2].attributes["links"] == [{"text": "m", "url": "https://m.org"}]
+
+
+def test_the_paragraphs_of_a_footnote_are_text_and_each_footnote_is_its_own() -> None:
+    text = "Text[^1].\n\n[^1]: First\nline.\n\n    Second.\n\n        code\n\n    - item\n[^b]: Other.\n\nEnd.\n"
+    assert found(parse_markdown(text.encode(), ParseOptions())) == [
+        ("paragraph", "Text[^1]."),
+        ("paragraph", "[^1]: First\nline."),
+        ("paragraph", "Second."),
+        ("code", "        code"),
+        ("list_item", "- item"),
+        ("paragraph", "[^b]: Other."),
+        ("paragraph", "End."),
+    ]

@@ -171,7 +171,7 @@ class PageWalk:
         if tag in _HEADINGS:
             self._level = _HEADINGS[tag]
         elif tag in _LISTS:
-            self._lists.begin(stated_number(node, "start", 1) if tag == "ol" else None, node.get("type") or "")
+            self._begin_list(node)
         elif tag == "li":
             self._begin_item(node)
         elif tag in self._around:
@@ -182,6 +182,11 @@ class PageWalk:
         if tag in _BOXES and is_contents(node):
             self._contents.append(node)
         return False
+
+    def _begin_list(self, node: Any) -> None:
+        step = 1 if node.get("reversed") is None else -1
+        first = stated_number(node, "start", 1 if step > 0 else len(node.findall("li"))) if node.tag == "ol" else None
+        self._lists.begin(first, node.get("type") or "", step=step)
 
     def _begin_item(self, node: Any) -> None:
         stated = node.get(DEPTH)
@@ -256,9 +261,9 @@ class PageWalk:
     def _is_furniture(self, node: Any, tag: str) -> bool:
         if tag == "nav" or node.get("role") in _FURNITURE_ROLES or (tag in _BOXES and is_chrome(node)):
             return True
-        # An article's own header and footer describe the article.
+        # An article's own header and footer describe the article, and a quotation's footer names its source.
         own = _SITE.get(tag)
-        return own is not None and not self._around["article"] and not self._around["main"] and own(node)
+        return own is not None and not any(self._around[one] for one in ("article", "main", "blockquote")) and own(node)
 
     # Drawing.
 

@@ -160,17 +160,28 @@ def _name_scripts(root: Any) -> None:
 
 
 def _with_plain_words(root: Any) -> dict[str, str]:
-    """Replace line breaks, formulas and superscripts by text; return the marks of footnotes by id."""
+    """Replace line breaks, formulas, quotation and superscripts by text; return the marks of footnotes by id."""
     notes: dict[str, str] = {}
     make_formulas(list(root.iter("math")))
-    for node in root.iter("br", "rt", "sup", "sub"):
+    for node in root.iter("br", "rt", "q", "sup", "sub"):
         if node.tag == "br":
             node.tail = LINE_BREAK + (node.tail or "")
         elif node.tag == "rt":
             show_reading(node)
+        elif node.tag == "q":
+            _show_quotation(node)
         elif target := mark_script(node):
             notes.setdefault(target, node.text or "")
     return notes
+
+
+def _show_quotation(node: Any) -> None:
+    """Write the marks that browsers show around a quotation."""
+    node.text = f"\u201c{node.text or ''}"
+    if len(node):
+        node[-1].tail = f"{node[-1].tail or ''}\u201d"
+    else:
+        node.text += "\u201d"
 
 
 def _labelled(root: Any, notes: dict[str, str]) -> dict[Any, str]:

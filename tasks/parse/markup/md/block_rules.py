@@ -2,8 +2,8 @@
 
 MkDocs and Material indent the content of notes and tabs (`!!! note`, `??? tip`, `=== "Linux"`); MyST puts it into
 fences (```` ```{note} ````) or between colons (`:::{note}`), as Docusaurus and pandoc do (`:::note`). In plain Markdown
-all of it would be code, or one paragraph. In MDX, module lines and component tags are blocks, and the text between tags
-is Markdown, however deeply indented. A table is one token.
+all of it would be code, or one paragraph, and so would the paragraphs of a footnote. In MDX, module lines and component
+tags are blocks, and the text between tags is Markdown, however deeply indented. A table is one token.
 """
 
 import re
@@ -15,6 +15,7 @@ from lxml import etree
 from markdown_it import MarkdownIt
 from markdown_it.ruler import RuleOptionsType
 from markdown_it.rules_block.html_block import html_block
+from markdown_it.rules_block.paragraph import paragraph
 from markdown_it.rules_block.table import table
 
 from docmill.tasks.parse.markup.html.html_table import is_data_table, table_rows
@@ -26,6 +27,7 @@ _INDENTED = re.compile(
 )
 _TAB = re.compile(r"===[+!]?[ \t]+\"")
 _INDENT = 4
+_NOTE = re.compile(r"\[\^[^\]\s]{1,100}\]:[ \t]")
 _COLONS = re.compile(r"(:{3,})[ \t]*(\{?[\w:.#=\" -]+\}?.*)?$")
 _MKDOCSTRINGS = re.compile(r":::[ \t]+[\w.]+\.[\w.]+[ \t]*$")  # a module's name, whose page is made from its code
 _FENCE = re.compile(r"(`{3,}|~{3,})[ \t]*\{([\w:-]+)\}(.*)$")
@@ -66,7 +68,7 @@ _LONGEST = 2_000_000  # characters of a block in which parts are searched; a lon
 def with_directives(parser: MarkdownIt) -> MarkdownIt:
     """Add the rules to a parser; the new tokens are `directive`, a line that opens one, and `directive_end`."""
     ends: RuleOptionsType = {"alt": ["paragraph", "reference", "blockquote", "list"]}
-    for name, rule in (("indented", _indented), ("fenced", _fenced), ("colons", _colons)):
+    for name, rule in (("indented", _indented), ("fenced", _fenced), ("colons", _colons), ("note", _note)):
         parser.block.ruler.before("fence", f"directive_{name}", rule, ends)
     return parser
 
@@ -105,17 +107,32 @@ def _indented(state: Any, start: int, end: int, silent: bool) -> bool:
         return False
     if silent:
         return True
-    indent, last = state.sCount[start] + _INDENT, start + 1
-    for number in range(start + 1, end):
+    _push(state, "directive", start, start + 1)
+    _indented_below(state, start, start + 1, end)
+    return True
+
+
+def _indented_below(state: Any, start: int, first: int, end: int) -> None:
+    """Read the lines from `first` that are indented deeper than the line `start` as blocks."""
+    indent, last = state.sCount[start] + _INDENT, first
+    for number in range(first, end):
         if state.isEmpty(number):
             continue
         if state.sCount[number] < indent:
             break
         last = number + 1
-    _push(state, "directive", start, start + 1)
     kept, state.blkIndent = state.blkIndent, indent
-    _within(state, start + 1, last)
+    _within(state, first, last)
     state.blkIndent, state.line = kept, last
+
+
+def _note(state: Any, start: int, end: int, silent: bool) -> bool:
+    """Match a footnote, whose further paragraphs are indented."""
+    if _is_code(state, start) or not _NOTE.match(_line(state, start)):
+        return False
+    if not silent:
+        paragraph(state, start, end, False)
+        _indented_below(state, start, state.line, end)
     return True
 
 

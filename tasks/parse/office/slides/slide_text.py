@@ -67,9 +67,15 @@ def lines_of(body: Any, styles: list[Any]) -> Iterator[SlideLine]:
     counts = LevelNumbers()
     for paragraph in body.iterchildren("{*}p"):
         text = text_of(paragraph)
-        if text.strip():
+        if text.strip() and not _is_slide_number(paragraph):
             depth, marker = _mark(paragraph.find("{*}pPr"), chain, counts)
             yield SlideLine(text, paragraph, depth, marker)
+
+
+def _is_slide_number(paragraph: Any) -> bool:
+    """Return whether a paragraph shows only the number of its slide."""
+    own = paragraph.find("{*}fld[@type='slidenum']")
+    return own is not None and text_of(own) == text_of(paragraph)
 
 
 def _mark(properties: Any, chain: list[Any], counts: LevelNumbers) -> tuple[int, str]:
