@@ -6,7 +6,8 @@ import re
 from decimal import Decimal
 from typing import Any
 
-_HALVES = re.compile("[\ud800-\udfff]")  # lone surrogates, which UTF-8 cannot encode, but JSON can escape
+_LINE_ENDS = "\x85\u2028\u2029"  # JSON permits them in a text, but `str.splitlines` cuts lines of JSON there
+_UNSAFE = re.compile(f"[{_LINE_ENDS}\ud800-\udfff]")  # and lone surrogates, which UTF-8 cannot encode
 
 
 def json_text(value: Any) -> str:
@@ -18,8 +19,8 @@ def json_text(value: Any) -> str:
     try:
         text.encode()
     except UnicodeEncodeError:
-        return _HALVES.sub(escaped, text)
-    return text
+        return _UNSAFE.sub(escaped, text)
+    return _UNSAFE.sub(escaped, text) if any(end in text for end in _LINE_ENDS) else text
 
 
 def _encoded(value: Any) -> str:

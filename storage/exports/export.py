@@ -187,6 +187,7 @@ FORMS = (
 KINDS_OF_FOLDER = "jsonl:FOLDER, parquet:FOLDER, hf:FOLDER, lancedb:FOLDER or qdrant:FOLDER"
 _TABLE_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,62}")
 _KIND = re.compile(r"(?P<kind>[A-Za-z][A-Za-z0-9+]+):(?P<rest>.*)", re.DOTALL)
+_PASSWORD = re.compile(r"//[^/@]*:[^/@]*@|[?&](?:ssl)?password=", re.IGNORECASE)
 _SERVER = re.compile(r"https?://[^/]+")
 _HOST = re.compile(r"//[^/].*|[^/]+:\d+/?", re.DOTALL)
 """A host in place of a folder: `//HOST` or `HOST:PORT`. As a path it would be a new folder with that name."""
@@ -221,6 +222,12 @@ def _why(kind: str) -> str:
 def _given(to: str, rest: str) -> str:
     if not rest.strip("/"):
         raise ConfigError(f"{to} names no place; write {'; '.join(FORMS[2:])}")
+    if _PASSWORD.search(rest):
+        instead = "set QDRANT_API_KEY" if to.startswith("qdrant") else "set PGPASSWORD or write it into ~/.pgpass"
+        raise ConfigError(
+            "an address must not contain a password, as every user of this machine can read it: leave it out, and"
+            f" {instead}"
+        )
     return rest
 
 
@@ -249,9 +256,9 @@ def _lancedb(rest: str, table: str) -> Destination:
 
 
 def _postgres(rest: str, table: str) -> Destination:
-    from docmill.storage.exports.postgres_table import PostgresTable, checked_address
+    from docmill.storage.exports.postgres_table import PostgresTable
 
-    return PostgresTable(checked_address(f"postgresql:{rest}"), table)
+    return PostgresTable(f"postgresql:{rest}", table)
 
 
 def _qdrant(rest: str, table: str) -> Destination:

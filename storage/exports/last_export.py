@@ -16,7 +16,8 @@ from docmill.storage.exports.columns import row_schema
 VERSION = 2
 """The version of the rows and of their digests. An export of another version is replaced as a whole."""
 _KEY = "docmill_export"
-_INSTEAD = "name another target, or replace it with --replace (in Python: replace=True)"
+INSTEAD = "name another target, or replace it with --replace (in Python: replace=True)"
+"""The ways out when a target cannot be updated."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +76,7 @@ class Revision:
         if count != self.stamp.chunks:
             raise StoreError(
                 f"{name} would have {count:,} rows, not {self.stamp.chunks:,}: another program has written to it;"
-                f" {_INSTEAD}"
+                f" {INSTEAD}"
             )
 
 
@@ -118,7 +119,7 @@ class Destination(Protocol):
 def check_stamp(held: Stamp, wanted: Stamp, name: str) -> None:
     """Raise `StoreError` if an export must not be updated by another."""
     for said in filter(None, (rule(held, wanted) for rule in _RULES)):
-        raise StoreError(f"{name} {said}; {_INSTEAD}")
+        raise StoreError(f"{name} {said}; {INSTEAD}")
 
 
 def _version(held: Stamp, wanted: Stamp) -> str:

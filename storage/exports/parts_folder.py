@@ -16,7 +16,7 @@ from docmill.storage.errors import StoreError
 from docmill.storage.exports.columns import HELD
 from docmill.storage.exports.export_lock import claim
 from docmill.storage.exports.folder_swap import draft_of, settle_swap, swap
-from docmill.storage.exports.last_export import Revision, Stamp, read_stamp
+from docmill.storage.exports.last_export import INSTEAD, Revision, Stamp, read_stamp
 from docmill.storage.exports.row_files import PARQUET, RowFormat
 from docmill.storage.failpoints import boundary
 from docmill.storage.files import (
@@ -169,6 +169,10 @@ class PartsFolder:
             raise StoreError(f"{self.root} is no export any more; another program has changed it")
         for part in manifest.parts.values():
             path = self.root / part.name
+            if path.suffix != self.rows.suffix:
+                raise StoreError(
+                    f"{self.root} was exported as {path.suffix[1:]}, not {self.rows.suffix[1:]}; {INSTEAD}"
+                )
             if not path.is_file() or path.stat().st_size != part.bytes:
                 raise StoreError(
                     f"{path} is missing or has changed since it was exported; write all again with --replace"

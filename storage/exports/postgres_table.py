@@ -1,6 +1,5 @@
 """Postgres table: an export in a table of PostgreSQL with pgvector. Each export is one transaction."""
 
-import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -20,17 +19,6 @@ if TYPE_CHECKING:
 _TYPES = {pa.string(): "text", pa.int32(): "int4", pa.int64(): "int8", pa.list_(pa.string()): "text[]"}
 _ROWS_AT_ONCE = 50_000
 _NO_NULL = str.maketrans({"\0": "�"})  # PostgreSQL's texts cannot contain NUL; a replacement keeps the offsets
-_PASSWORD = re.compile(r"//[^/@]*:[^/@]*@|[?&](?:ssl)?password=", re.IGNORECASE)
-
-
-def checked_address(address: str) -> str:
-    """Return the address of a database; raise `ConfigError` if it contains a password."""
-    if _PASSWORD.search(address):
-        raise ConfigError(
-            "an address must not contain a password, as every user of this machine can read it: leave it out, and set"
-            " PGPASSWORD or write it into ~/.pgpass"
-        )
-    return address
 
 
 @dataclass(slots=True)

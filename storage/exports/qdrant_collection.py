@@ -59,7 +59,10 @@ class QdrantCollection:
         with self._explained():
             if self._is_server:
                 key = os.environ.get(KEY_VARIABLE) or None
-                client = qdrant_client.QdrantClient(url=self.place, api_key=key, timeout=_TIMEOUT_S)
+                # Its check of versions runs in a thread, which crashes a process that ends meanwhile.
+                client = qdrant_client.QdrantClient(
+                    url=self.place, api_key=key, timeout=_TIMEOUT_S, check_compatibility=False
+                )
             else:
                 Path(self.place).mkdir(OWNER_ONLY, parents=True, exist_ok=True)
                 client = qdrant_client.QdrantClient(path=self.place)

@@ -18,6 +18,8 @@ _COMPRESSED = ("text", "context")
 _REPEATED = ("uri", "source_url", "page", "headings.list.element", "content_type", "strategy", "language", "lang",
              "figures.list.element", "snapshot")  # fmt: skip
 _LINES_AT_ONCE = 4_096
+_LINE_ENDS = tuple((end.encode(), f"\\u{ord(end):04x}".encode()) for end in "\x85\u2028\u2029")
+"""Line ends of Unicode, which JSON permits in a text but `str.splitlines`, by which many read JSON lines, cuts at."""
 
 
 class RowFormat(Protocol):
@@ -81,7 +83,10 @@ def _encoded(table: pa.Table) -> Iterator[bytes]:
     filled = iter(numbers)
     for row, has_vector in zip(table.drop_columns(["vector"]).to_pylist(), vectors.is_valid().to_pylist(), strict=True):
         row["vector"] = next(filled) if has_vector else None
-        yield orjson.dumps(_shown(row), option=orjson.OPT_SERIALIZE_NUMPY | orjson.OPT_APPEND_NEWLINE)
+        line = orjson.dumps(_shown(row), option=orjson.OPT_SERIALIZE_NUMPY | orjson.OPT_APPEND_NEWLINE)
+        for end, escaped in _LINE_ENDS:
+            line = line.replace(end, escaped)
+        yield line
 
 
 def _shown(row: dict[str, Any]) -> dict[str, Any]:

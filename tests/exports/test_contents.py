@@ -120,6 +120,18 @@ def test_a_long_chunk_has_the_mean_of_the_vectors_of_its_parts(tmp_path: Path, h
         assert same(read_parquet(here / "out.parquet"), wanted(store))
 
 
+def test_a_line_holds_a_row_also_for_readers_that_cut_at_line_ends_of_unicode(tmp_path: Path, here: Path) -> None:
+    own, text = Workbench(tmp_path / "own"), "A line\u2028and\u2029another\x85one."
+    own.write({"page.csv": f"note\n{text}\n"})
+    own.ingest()
+    with own.store as store:
+        store.export("out.jsonl")
+        (row,) = store.sql("SELECT text FROM chunks").to_pylist()
+    (line,) = (here / "out.jsonl").read_text(encoding="utf-8").splitlines()
+    assert json.loads(line)["text"] == row["text"]
+    assert "\u2028" in row["text"]
+
+
 def test_an_empty_selection_is_an_empty_export(store: Store, here: Path) -> None:
     for to, read in FILES.values():
         assert store.export(to, where="false").chunks == 0

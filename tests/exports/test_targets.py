@@ -4,6 +4,7 @@ import errno
 import os
 import re
 import sqlite3
+import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -47,6 +48,7 @@ LARGER = "larger"
         ("qdrant:host:6333", "a server is qdrant:http://host:6333"),
         ("qdrant:file:///nowhere/x", "qdrant:file:///nowhere/x names no folder of this machine"),
         ("qdrant:", "qdrant: names no place"),
+        ("qdrant:https://me:hunter2@localhost", "set QDRANT_API_KEY"),
         ("postgresql://", "names no place"),
         ("postgresql://me:hunter2@localhost/base", "set PGPASSWORD"),
         ("postgresql://localhost/base?password=hunter2", "set PGPASSWORD"),
@@ -155,6 +157,23 @@ def test_a_target_that_was_exported_otherwise_is_refused_and_can_be_replaced(
             assert same(read(here), rows)
             assert (done.added, done.removed) == (len(rows), 0)
             assert one.export(to, **options).added == 0
+
+
+def test_a_folder_of_one_format_is_not_updated_in_the_other(store: Store, here: Path) -> None:
+    store.export("jsonl:rows")
+    with pytest.raises(StoreError, match="rows was exported as jsonl, not parquet; name another target, or replace"):
+        store.export("parquet:rows")
+    assert store.export("parquet:rows", replace=True).added
+    assert {Path(name).suffix for name in entries(here / "rows")} == {".json", ".parquet"}
+
+
+@pytest.mark.usefixtures("here")
+def test_a_server_that_does_not_answer_leaves_no_thread(store: Store) -> None:
+    pytest.importorskip("qdrant_client")
+    before = {*threading.enumerate()}
+    with pytest.raises(Transient, match="export again to finish"):
+        store.export("qdrant:http://127.0.0.1:1")
+    assert {*threading.enumerate()} <= before, "a thread of TLS crashes a process that ends meanwhile"
 
 
 def test_two_exports_to_one_target_do_not_meet(store: Store, here: Path) -> None:

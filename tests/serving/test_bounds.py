@@ -79,3 +79,9 @@ def test_a_text_is_cut_before_anything_else() -> None:
     assert (shown["uri"], shown["context"]) == (item["uri"], item["context"])
     assert shown["text_left_out"] == 5000 - len(shown["text"])
     assert len(json_text(shown)) <= MOST + 40
+
+
+def test_a_line_of_json_has_no_line_end_of_unicode() -> None:
+    value = {"query": "one\u2028two\u2029three\x85four"}
+    assert json.loads(json_text(value)) == value
+    assert len(json_text(value).splitlines()) == 1
