@@ -276,3 +276,24 @@ def test_a_reversed_list_counts_down() -> None:
     page = "<ol reversed><li>gold<li>silver</ol><ol reversed start=9><li>nine<li>eight</ol>"
     parsed = parse(page.encode(), FileType("html"), ParseOptions())
     assert parsed.text == "2. gold\n1. silver\n9. nine\n8. eight"
+
+
+@pytest.mark.parametrize(
+    ("page", "text"),
+    [
+        ("<div>One<br>two<br> <br/>Three</div><blockquote>a<br><br>b", "One\ntwo\n\nThree\n\n> a\n\n> b"),
+        ("<ul><li>a<br><br>b</ul>", "- a\n  b"),
+        ("<div role=heading aria-level=3>Gate</div><p>Open.", "### Gate\n\nOpen."),
+        (
+            "<p>So <span class=MathJax>x2</span><script type='math/tex'>x^2</script> and"
+            "<script type='math/tex; mode=display'>y</script>",
+            "So $x^2$ and $$y$$",
+        ),
+        (
+            "<table><tfoot><tr><td>Sum<td>9</tfoot><thead><tr><th>Item<th>Qty</thead><tr><td>Tea<td>9</table>",
+            "| Item | Qty |\n| --- | --- |\n| Tea | 9 |\n| Sum | 9 |",
+        ),
+    ],
+)
+def test_a_page_is_read_as_a_browser_shows_it(page: str, text: str) -> None:
+    assert parse(page.encode(), FileType("html"), ParseOptions()).text == text

@@ -69,13 +69,20 @@ def own_rows(table: Any) -> Iterator[Any]:
     return (row for row in table.iter("tr") if next(row.iterancestors("table"), table) is table)
 
 
+def _as_shown(table: Any) -> list[Any]:
+    """Return the rows of a table in the order in which browsers show them: its head first, its foot last."""
+    groups = {part: next(table.iterchildren(part), None) for part in ("thead", "tfoot")}
+    places = {groups["thead"]: 0, groups["tfoot"]: 2}
+    return sorted(own_rows(table), key=lambda row: places.get(row.getparent(), 1))
+
+
 def table_rows(table: Any, line_break: str) -> tuple[list[list[str]], int | None, str]:
     """Return a table's rows, the number of header rows, None if unknown, and its caption.
 
     A cell over several columns is followed by empty cells; a cell over several rows is repeated unless it is long.
     """
     _set_apart(table)
-    drawn = [(row, cells) for row in own_rows(table) if (cells := list(row.iterchildren("td", "th")))]
+    drawn = [(row, cells) for row in _as_shown(table) if (cells := list(row.iterchildren("td", "th")))]
     caption = table.find("caption")
     said = [] if caption is None else ["".join(caption.itertext())]
     while len(drawn) > 1 and is_title(drawn):

@@ -34,6 +34,8 @@ from docmill.tasks.parse.titles.inferred_headings import titled
 from docmill.tasks.parse.xml_trees import drop, words_in
 
 LINE_BREAK = "\ue00a"  # represents <br>; a private-use character, removed from the text before
+_APART = "\n\n"  # between paragraphs that only line breaks separate
+_EMPTY_LINES = re.compile("\n{2,}")
 _DROPPED_WORDS = """
     script style noscript template svg iframe object applet canvas audio video head select option textarea
     button input datalist meter progress noembed noframes rp
@@ -298,14 +300,23 @@ class PageWalk:
         self._shown = []
 
     def _draw_block(self, text: str) -> None:
-        links = self._links
+        named = (self._marker, self._level, self._furniture, self._contents, self._note)
+        if any(named) or _APART not in text:
+            self._draw_one(text.replace(_APART, "\n"), self._links)
+            return
+        self._inner = 0  # of all parts, so it says nothing about one of them
+        for part in text.split(_APART):
+            self._draw_one(part, [link for link in self._links if link["text"] in part])
+            self._lead = ""
+
+    def _draw_one(self, text: str, links: list[dict[str, str]]) -> None:
         if self._note:
             mark = self._note[2:-1]
             self.canvas.paragraph(f"{self._note}: {without_own_mark(text, mark)}", footnote=mark, links=links)
             self._note = self._marker = ""
         elif self._contents:
             self.canvas.paragraph(text, kind="toc")
-        elif self._furniture or self._is_menu_item(text) or says_chrome(text, self._links):
+        elif self._furniture or self._is_menu_item(text) or says_chrome(text, links):
             self.canvas.paragraph(text, kind="furniture")
         elif self._level:
             self.canvas.heading(text, self._level, links=links)
@@ -407,8 +418,12 @@ def _labels(drawing: Any) -> str:
 
 
 def _collapse(text: str) -> str:
-    """Return a block's text with single spaces and its line breaks, and without code marks around nothing."""
+    """Return a block's text with single spaces, its line breaks, and `_APART` where lines are empty.
+
+    Code marks around nothing are left out.
+    """
     text = with_fractions(text.replace("``", ""))
     if LINE_BREAK not in text:
         return " ".join(text.split())
-    return "\n".join(filter(None, (" ".join(line.split()) for line in text.split(LINE_BREAK))))
+    lines = "\n".join(" ".join(line.split()) for line in text.split(LINE_BREAK)).strip("\n")
+    return _EMPTY_LINES.sub(_APART, lines)

@@ -9,7 +9,7 @@ standard, 13.2.6.5).
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from itertools import chain
+from itertools import chain, takewhile
 from typing import Any
 
 from lxml import etree
@@ -34,7 +34,7 @@ from docmill.tasks.parse.markup.html.main_content import mark_beside
 from docmill.tasks.parse.pictures.addresses import Loader, nowhere, of_data_uri
 from docmill.tasks.parse.pictures.picture_files import loader_beside
 from docmill.tasks.parse.superscripts import script_classes, script_of
-from docmill.tasks.parse.xml_trees import words_in
+from docmill.tasks.parse.xml_trees import drop, whole, words_in
 
 _KEPT = re.compile(
     rb"<(?!/?(?:html|head|title|meta|body|p|h[1-6]|pre|table|tr|t[dh]|script|style)\b)/?[A-Za-z][^<>]*>", re.I
@@ -49,6 +49,8 @@ _STRIKING = ("<del", "<s>", "<s ", "<strike", "<DEL", "<S>", "<STRIKE")
 _STRUCK_STYLE = re.compile(r"line-through[^<>{}]*[\"'][^<>{}]*>")
 _STYLED = etree.XPath(f"descendant::span[@style][contains(@style, '{_ALIGNED}')]")
 _TABLE_ROLE = re.compile(r"=[\s\"']*(?:table|grid)\b")  # begins with the sign, as patterns that ignore case are slow
+_HEADING_ROLE = re.compile(r"role\s*=[\s\"']*heading\b")
+_DRAWN = re.compile("MathJax|mjx-")
 _HIDING = re.compile(r"\s(?:aria-)?hidden[\s=>/]|display\s*:\s*none|<button")
 _MARKER_WIDTH = 4
 """Most characters outside links in a menu block: the marker of its item, "10. " at most, or a sign next to it."""
@@ -414,6 +416,23 @@ def _below(button: Any) -> Any:
     return around.getnext() if below is None and around is not None else below
 
 
+def _name_headings(root: Any) -> None:
+    """Rename the elements that are headings only by their role."""
+    for node in root.xpath("//*[@role='heading'][not(self::h1 or self::h2 or self::h3 or self::h4 or self::h5)]"):
+        node.tag = f"h{min(max(whole(node.get('aria-level'), 2), 1), _DEEPEST)}"
+
+
+def _show_scripts(root: Any) -> None:
+    """Show the formulas that MathJax keeps in scripts, in place of the letters that it has drawn of them."""
+    for script in root.xpath("//script[starts-with(@type, 'math/tex')]"):
+        drawn = list(takewhile(lambda one: _DRAWN.match(one.get("class") or ""), script.itersiblings(preceding=True)))
+        if not any(next(one.iter("math"), None) is not None for one in drawn):
+            for one in drawn:
+                drop(one)
+            sign = "$$" if "display" in script.get("type") else "$"
+            script.tag, script.text = "span", f" {sign}{(script.text or '').strip()}{sign} "
+
+
 def _show_shadows(root: Any) -> None:
     for shadow in root.xpath(f"//template[@{_SHADOW}]"):
         shadow.tag = "div"
@@ -421,6 +440,8 @@ def _show_shadows(root: Any) -> None:
 
 _CHANGES: tuple[tuple[Callable[[str], Any], Callable[[Any], None]], ...] = (
     (lambda page: _SHADOW in page, _show_shadows),
+    (lambda page: "math/tex" in page, _show_scripts),
+    (_HEADING_ROLE.search, _name_headings),
     (_TABLE_ROLE.search, name_tables),
     (_HIDING.search, open_panels),
     (SIGNS.search, state_depths),
