@@ -5,6 +5,7 @@ Scripts are smaller than the text next to them and raised or lowered; marks arou
 
 import re
 import unicodedata
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import pairwise
 from typing import Any, NamedTuple
@@ -21,6 +22,7 @@ HYPHEN = "\x02"  # how pdfium marks a word cut at a line's end
 SIGNS: dict[int, str | None] = {code: "\ufffd" for code in range(1, 32) if chr(code) not in "\t\n\r\x02"}
 SIGNS |= {ord(sign): unicodedata.normalize("NFKC", sign) for sign in "ﬀﬁﬂﬃﬄﬅﬆ"}
 SIGNS |= str.maketrans({"\0": None, "\u00ad": None, "\u2060": None, "\ufffe": HYPHEN})
+SIGNS |= {0xFDD0: "ft", 0xFDD1: "Th"}  # ligatures without a character; Unicode reserves these two for programs
 # Accents that old LaTeX fonts draw before their letter, and the combining mark for each.
 _DRAWN = "\u00b4\u00a8\u02c6\u02dc\u00b8\u02c7\u02d8\u02da\u02d9\u02dd"
 ACCENTS = dict(zip(_DRAWN, "\u0301\u0308\u0302\u0303\u0327\u030c\u0306\u030a\u0307\u030b", strict=True))
@@ -76,6 +78,53 @@ def clean_marked(text: str) -> str:
     parts = _SCRIPT_MARKS.split(text)
     parts[::2] = [_with_accents(part).translate(SIGNS) for part in parts[::2]]
     return " ".join(("".join(parts).rstrip(HYPHEN) + soft).split())
+
+
+_WITH_F = re.compile("f[filt]|[ﬀ-ﬄ]")
+_SELDOM_F = 1_000
+"""Characters of a page for each f before f, i, l or t, at least: in the languages of Europe there are 3 to 10."""
+_LOST = {"i": "ﬁﬃ", "l": "ﬂﬄ", "f": "ﬀ", "t": "\ufdd0", "h": "\ufdd1"}
+"""The ligatures that end with a letter: with one letter before it, and with two."""
+_ONE, _TWO, _WIDEST = 0.5, 1.1, 2.2
+"""Widths that letters before the last add to a ligature, in widths of the first one: at least for one letter and for
+two, and at most. One f adds .65 to .9 of itself, because it hangs over; small capitals add less than .5."""
+
+
+def may_lack_ligatures(text: str) -> bool:
+    """Return whether a page has so few f before f, i, l and t that its ligatures may be lost."""
+    return "f" in text and _SELDOM_F * len(_WITH_F.findall(text)) < len(text)
+
+
+def lost_ligatures(letters: Iterable[tuple[int, str, Any, float]]) -> dict[int, str]:
+    """Return the ligatures that are written as their last letter, by their index; Ghostscript writes them so.
+
+    Each of the `letters` f, i, l, t and h has its index, its font and its width in heights. In one font, a ligature is
+    wider than its last letter alone. Where neither an i nor an f is, wider letters are small capitals.
+    """
+    fonts: defaultdict[Any, list[tuple[int, str, float]]] = defaultdict(list)
+    for index, letter, font, width in letters:
+        fonts[font].append((index, letter, width))
+    found: dict[int, str] = {}
+    for each in fonts.values():
+        own = _wide(each)
+        if not {*own.values()}.isdisjoint("ﬁﬃﬀ"):
+            found |= own
+    return found
+
+
+def _wide(letters: list[tuple[int, str, float]]) -> dict[int, str]:
+    """Return the ligatures for which letters of one font are wide enough, by their index."""
+    usual: dict[str, float] = {}
+    for _, letter, width in letters:
+        for like in "il" if letter in "il" else letter:
+            usual[like] = min(width, usual.get(like, width))
+    found: dict[int, str] = {}
+    for index, letter, width in letters:
+        first = usual.get("h" if letter == "h" else "f")
+        more = (width - usual[letter]) / first if first else 0.0
+        if _ONE <= more <= _WIDEST:
+            found[index] = _LOST[letter][: 1 + (more >= _TWO)][-1]
+    return found
 
 
 _COMMON = (

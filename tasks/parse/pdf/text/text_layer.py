@@ -21,6 +21,8 @@ from docmill.tasks.parse.pdf.text.characters import (
     Setting,
     clean,
     clean_marked,
+    lost_ligatures,
+    may_lack_ligatures,
     scripts_in,
     sides_of_pieces,
     texts_of,
@@ -85,6 +87,7 @@ DRAWN_BULLET = "\u2022 "
 _WORDS = re.compile(r"[^\s\x02\ufffe]+")
 _SIGN_FIRST = re.compile(r"\x02(?<![^\n]\x02)(?= )")  # from a font without letters; elsewhere it marks a cut word
 _SPAN = methodcaller("span")
+_LAST_LETTERS = re.compile("(?<!f)(?:[ilt]|f(?![filt]))|(?<!T)h")  # of ligatures; others are read letter by letter
 _MATRIX = 6  # numbers of a matrix of pdfium: (a, b, c, d, e, f)
 _SLOPE = 0.05  # the greatest slope of a level line: scans are askew by less
 _STEPS = 20
@@ -114,12 +117,25 @@ class TextLayer:
         self._origin_at = ctypes.byref(self._origin), ctypes.byref(self._origin, ctypes.sizeof(ctypes.c_double))
         self._matrix = (ctypes.c_float * _MATRIX)()  # where pdfium writes the matrix of a character
         self._matrix_at = ctypes.byref(self._matrix)
-        self.text = _SIGN_FIRST.sub("\x01", without_cuts(page_text(text_page)))
+        self.text = self._with_ligatures(_SIGN_FIRST.sub("\x01", without_cuts(page_text(text_page))))
         self._cuts = cuts_within_words(self.text)
         self._is_leftward = may_be_right_to_left(self.text)  # few pages, so only their lines are tested
         self._pieces = sides_of_pieces(self.text, self._reference)
         self._scripts = scripts_in(self._pieces, self.text, self._reference, place, cache(self._setting))
         self._firsts = [script.first for script in self._scripts]
+
+    def _with_ligatures(self, text: str) -> str:
+        """Return a page's text with the ligatures that its fonts name by their last letter."""
+        if not may_lack_ligatures(text):
+            return text
+        places = [found.start() for found in _LAST_LETTERS.finditer(text)]
+        widths = [(box[2] - box[0]) / ((box[3] - box[1]) or 1.0) for box in self._boxes_of_each(places)]
+        letters = zip(places, map(text.__getitem__, places), self._pointers(places), widths, strict=True)
+        signs = [*text]
+        for index, sign in lost_ligatures(letters).items():
+            if self._is_level(index):
+                signs[index] = sign
+        return "".join(signs)
 
     def _setting(self, index: int) -> Setting:
         """Return the size and baseline of a character; all characters of its text object share them."""
