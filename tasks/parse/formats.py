@@ -158,7 +158,7 @@ _ALL = (
         opendocument="text"),
     _form("rtf", 14, "pandoc.formats.rtf.parse_rtf", ".rtf", "rich text", "pandoc", titled=True,
         signatures=((0, b"{\\rtf"),), labels="rtf"),
-    _form("epub", 10, "pandoc.formats.book.parse_epub", ".epub", "electronic books",
+    _form("epub", 11, "pandoc.formats.book.parse_epub", ".epub", "electronic books",
         "pandoc, in reading order; chapters by their headings or the table of contents"),
     _form("rst", 12, "pandoc.formats.rst_org_latex.parse_rst", ".rest .rst", "reStructuredText",
         "pandoc: headings, lists, tables, code, directives", holds="",

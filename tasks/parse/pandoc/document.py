@@ -44,7 +44,7 @@ def draw_tree(
     stated = _text(meta.get("title"))
     if _begins_with(blocks, stated or title):
         stated, blocks = stated or title, blocks[1:]
-    headings = list(_headings(blocks))
+    headings = list(headings_in(blocks))
     apart = bool(stated) and stated != _words_of(headings[:1])
     if apart:
         canvas.heading(stated, 1)
@@ -93,12 +93,13 @@ def _reach_top(headings: list[Node]) -> bool:
     return min((one["c"][0] for one in headings), default=0) == 1
 
 
-def _headings(blocks: list[Node]) -> Iterator[Node]:
+def headings_in(blocks: list[Node]) -> Iterator[Node]:
+    """Yield the headings among blocks, at any depth of boxes."""
     for node in blocks:
         if node["t"] == "Header":
             yield node
         elif node["t"] == "Div":
-            yield from _headings(node["c"][1])
+            yield from headings_in(node["c"][1])
 
 
 def _metadata(meta: dict[str, Node]) -> dict[str, Any]:

@@ -42,6 +42,14 @@ def test_chapters_stand_below_their_titles_in_the_page_of_contents() -> None:
     assert parsed.text == "# Mills\n\n## Of wind\n\nIt blows.\n\n### Of sails\n\nThey turn."
 
 
+def test_headings_of_chapters_are_as_deep_as_the_contents_say() -> None:
+    parsed = book(
+        '<itemref idref="b"/><itemref idref="a"/>', "<h3>Of wind</h3><p>It blows.</p><h4>East</h4><p>Cold.</p>"
+    )
+    titles = [(one.level, one.attributes["text"]) for one in parsed.elements if one.kind == "title"]
+    assert titles == [(1, "Mills"), (3, "Of sails"), (2, "Of wind"), (3, "East")]
+
+
 def test_authors_stand_in_the_order_of_the_book() -> None:
     assert book('<itemref idref="a"/>').metadata["author"] == "Ann Reed, Bo Lind"
 

@@ -13,7 +13,7 @@ from docmill.tasks.parse.canvas import Canvas
 from docmill.tasks.parse.formats import ParseOptions
 from docmill.tasks.parse.markup.html.formulas_and_ruby import with_readings
 from docmill.tasks.parse.office.open_xml import check_container, member, pictures_in, read_member, zipped
-from docmill.tasks.parse.pandoc.document import draw_tree
+from docmill.tasks.parse.pandoc.document import draw_tree, headings_in
 from docmill.tasks.parse.pandoc.inlines import Node
 from docmill.tasks.parse.pandoc_program import read_tree
 from docmill.tasks.parse.superscripts import script_classes
@@ -31,7 +31,7 @@ _TYPE = "{http://www.idpf.org/2007/ops}type"
 def parse_epub(data: bytes, options: ParseOptions) -> Parsed:
     """Return a book drawn as Markdown; raise Rejected `encrypted` if it has DRM.
 
-    A chapter without a heading gets its title from the table of contents.
+    A chapter without a heading gets its title from the table of contents, which also says how deep chapters are.
     """
     with check_container(data, options.max_unpacked_bytes) as container:
         locks = member(container, _LOCKS)
@@ -121,7 +121,7 @@ def _read_contents(root: Any, titles: dict[str, tuple[int, str]]) -> None:
 
 
 def _with_titles(blocks: list[Node], titles: dict[str, tuple[int, str]]) -> list[Node]:
-    """Return the blocks with a heading added at the beginning of each file that has none."""
+    """Return the blocks with the headings of each file at its depth, and a heading added to each file that has none."""
     starts = [index for index, node in enumerate(blocks) if _file_of(node)]
     if not starts:
         raise Rejected("corrupt", "the book has no reading order: its spine names none of its files")
@@ -129,15 +129,25 @@ def _with_titles(blocks: list[Node], titles: dict[str, tuple[int, str]]) -> list
     for start, end in pairwise([*starts, len(blocks)]):
         depth, title = titles.get(_file_of(blocks[start]), (0, ""))
         own = blocks[start + 1 : end]
-        if title and _needs_title(own):
+        headings = [*headings_in(own)]
+        if title and headings:
+            _shift(headings, depth)
+        elif title and _has_content(own):
             whole.append({"t": "Header", "c": [depth, ["", [], []], [{"t": "Str", "c": title}]]})
         whole += own
     return whole
 
 
-def _needs_title(own: list[Node]) -> bool:
-    """Return whether a file's blocks have content but no heading."""
-    return any(node["t"] != "Div" or node["c"][1] for node in own) and not any(map(_holds_heading, own))
+def _has_content(own: list[Node]) -> bool:
+    """Return whether a file's blocks have content."""
+    return any(node["t"] != "Div" or node["c"][1] for node in own)
+
+
+def _shift(headings: list[Node], depth: int) -> None:
+    """Move the headings of a file so that the highest has the file's depth in the table of contents."""
+    by = depth - min(node["c"][0] for node in headings)
+    for node in headings:
+        node["c"][0] = min(node["c"][0] + by, _MAX_DEPTH)
 
 
 def _file_of(node: Node) -> str:
@@ -146,7 +156,3 @@ def _file_of(node: Node) -> str:
         return ""
     (name, _, _), inside = node["c"][0]["c"]
     return str(name) if not inside and "." in name else ""
-
-
-def _holds_heading(node: Node) -> bool:
-    return node["t"] == "Header" or (node["t"] == "Div" and any(map(_holds_heading, node["c"][1])))
