@@ -114,14 +114,18 @@ class PluginSource(NamedSource):
                 yield piece
 
     def link(self, file: SourceFile) -> str:
-        """Return the URL of an item; raise `SourceError` if the plugin fails or returns no URL."""
+        """Return the URL of an item; raise `SourceError` if the plugin fails or returns no URL.
+
+        A connector has links from data, such as a column of rows, where one that is no URL must not stop the others.
+        """
         assert file.item
         with self._blamed(SourceError):
             found = self.reader.link(file.item)
-            if found and not _LINK.fullmatch(found):
+            is_none = found and not _LINK.fullmatch(found)
+            if is_none and self.giver.distribution:
                 raise ValueError(f"the link of {file.item.name!r} must be a URL, got {found[:_LONGEST]!r}")
             self._check_open("a link", found)
-        return found
+        return "" if is_none else found
 
     def mark(self) -> str | None:
         """Return the plugin's mark for a watch; None if it has none."""

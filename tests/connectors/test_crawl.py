@@ -59,6 +59,13 @@ def test_a_link_is_asked_for_as_browsers_spell_it(site: Site, bench: Callable[..
     assert links == [f"{site.url}{path}" for path in ("/", "/%7e", "/%C3%BC", "/a%20b?c=d%20e")]
 
 
+def test_an_address_that_is_too_long_stops_no_other_page(site: Site, bench: Callable[..., Workbench]) -> None:
+    site.pages["/"] = page("Start", f"/long?q={'x' * 3000}", "/a")
+    work = bench(site={**QUICK, "depth": 1})
+    report = work.ingest(f"site={site.url}/")
+    assert (report.documents.added, [row.reason for row in report.rejects]) == (2, ["unreadable"])
+
+
 def test_a_redirect_leads_to_one_document_and_around_no_rule(site: Site) -> None:
     site.pages |= {
         "/": page("Start", "/old", "/secret", "/away", "/left", "/a"),

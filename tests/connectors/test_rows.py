@@ -137,6 +137,21 @@ def test_a_row_that_is_gone_is_removed_and_an_error_removes_nothing(
     assert work.ingest("sql://desk", allow_delete=True).documents.deleted == 1
 
 
+@pytest.mark.parametrize(
+    "link", ["n/a", "/tickets/2", "https://desk.example.org/a b", f"https://desk.example/{'x' * 3000}"]
+)
+@pytest.mark.parametrize("table", [TABLE, BY_TIME])
+def test_a_link_that_is_no_url_stops_no_row(
+    desk: Path, bench: Callable[..., Workbench], link: str, table: dict[str, str]
+) -> None:
+    run(desk, f"UPDATE tickets SET url = '{link}' WHERE id = 2")
+    work = bench(desk={**table, "database": str(desk)})
+    assert summary(work.ingest("sql://desk"))["added"] == 3
+    with work.store as store:
+        links = store.sql("SELECT source_url AS link FROM documents ORDER BY uri").column("link").to_pylist()
+    assert links == ["https://desk.example.org/1", "", "https://desk.example.org/3"]
+
+
 def test_bytes_are_text_only_in_the_column_of_the_text(desk: Path, bench: Callable[..., Workbench]) -> None:
     run(desk, "UPDATE tickets SET body = CAST(x'4772fcdf65' AS TEXT), owner = x'00ff' WHERE id = 1")
     run(desk, "UPDATE tickets SET body = CAST('Grüße.' AS BLOB), owner = x'00ff' WHERE id = 2")
