@@ -211,6 +211,17 @@ def test_code_goes_on_over_blank_lines_and_pages() -> None:
     assert parts(read(pdf), "code") == ["```\nfirst()\n\nsecond()\nthird()\n```"]
 
 
+@pytest.mark.parametrize(("apart", "whole"), [(20, True), (20.4, False)])
+def test_pieces_of_code_that_are_whole_letters_apart_are_its_lines(apart: float, whole: bool) -> None:
+    pdf = page()
+    pdf.lines(60, 740, LEFT)
+    for y, name, meaning in ((640, "Terminal", "no retry will help"), (628, "+-- Rejected", "cannot be used")):
+        pdf.text(60, y, name, 10, "mono")
+        pdf.text(60 + 6 * apart, y, meaning, 10, "mono")
+    expected = "```\nTerminal            no retry will help\n+-- Rejected        cannot be used\n```"
+    assert (parts(read(pdf), "code") == [expected]) == whole
+
+
 def test_an_address_in_a_font_of_one_width_is_no_code() -> None:
     pdf = page()
     pdf.lines(60, 740, LEFT)

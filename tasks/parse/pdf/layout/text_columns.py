@@ -5,7 +5,7 @@ from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import chain, pairwise, starmap
+from itertools import chain, groupby, pairwise, starmap
 from operator import attrgetter, ne
 from statistics import median
 from typing import NamedTuple
@@ -168,6 +168,9 @@ _MAX_DEPTH = 10
 # Pieces of a line, in font sizes.
 _CUT, _ROW = 1.0, 1000.0  # maximum distance between pieces of a line that pdfium cut, and of any row
 _NO_SPACE = 0.15  # closer pieces are one word; a thin space is a fifth of the font size
+_OFF_GRID, _ON_GRID = 0.05, 0.8
+"""Letters by which pieces of a line of code may be off a whole number of letters apart, and the share that must not be:
+signs in another font have other widths. Columns of cells are at a whole number of letters only by chance."""
 _MARK = 3  # characters of a bullet or number before an item, which may be larger than the item's text
 _SMALLER, _HIGHER = 0.92, 0.1  # scripts are this much smaller than the text before, superscripts end this much higher
 _LOWER = 0.2  # subscripts begin this much lower
@@ -196,7 +199,7 @@ def columns(items: list[Item], level: LevelRules, code: bool) -> list[list[Item]
     """
     if _is_column(items):
         return [items]
-    joined = _joined(items, _CUT)
+    joined = _joined(_with_whole_code(items) if code else items, _CUT)
     whole = with_level_tables(joined, with_tables(joined, level, code), level, code)
     flows = _flows(runs(whole), 0)
     alone = len(flows) > 1  # in a column of text, a table has no other text next to it
@@ -273,6 +276,30 @@ def _beside(one: TextLine, other: TextLine, reach: float) -> bool:
     return other.box[0] - one.box[2] < far
 
 
+def _with_whole_code(items: list[Item]) -> list[Item]:
+    """Join the pieces of each line of a listing, with as many spaces between them as it has room for."""
+    found: list[Item] = []
+    for is_code, some in groupby(items, key=lambda item: isinstance(item, TextLine) and item.font.mono):
+        group = [*some]
+        found += _whole_lines(lines_in(group)) if is_code and len(group) > 2 else group
+    return found
+
+
+def _whole_lines(pieces: list[TextLine]) -> list[TextLine]:
+    """Return the lines of code whose pieces are whole numbers of letters apart; if they are not, they are cells."""
+    lines = grouped(pieces, lambda line, piece: _beside(line[-1], piece, _ROW))
+    pairs = [pair for line in lines for pair in pairwise(line)]
+    apart = [(other.left - one.right) * len(other.text) / (other.right - other.left) for one, other in pairs]
+    on_grid = sum(abs(letters - round(letters)) < _OFF_GRID for letters in apart)
+    if len(lines) < 2 or on_grid < _ON_GRID * len(pairs):
+        return pieces
+    spaces = iter(apart)
+    for first, *others in lines:
+        for piece in others:
+            _append(first, piece, " " * round(next(spaces)))
+    return [line[0] for line in lines]
+
+
 def _is_half_lower(one: TextLine, other: TextLine) -> bool:
     """Return whether one of two pieces of about one font size is half a line lower, as a cell of another column is."""
     if not _ALIKE * one.size < other.size < one.size / _ALIKE:
@@ -280,9 +307,9 @@ def _is_half_lower(one: TextLine, other: TextLine) -> bool:
     return abs(one.box[1] + one.box[3] - other.box[1] - other.box[3]) > 2 * _HALF * one.size
 
 
-def _append(one: TextLine, other: TextLine) -> None:
+def _append(one: TextLine, other: TextLine, spaces: str = " ") -> None:
     """Append a piece at the right of a line to it, or prepend it if the line is read from the right."""
-    glue = "" if other.box[0] - one.box[2] < _NO_SPACE * other.size else " "
+    glue = "" if other.box[0] - one.box[2] < _NO_SPACE * other.size else spaces
     mark = "" if glue else _mark(other, one)
     is_mark = len(one.text) <= _MARK < len(other.text)
     if is_right_to_left(one.text + other.text):
