@@ -115,3 +115,12 @@ def test_styles_are_those_named_with_what_they_name() -> None:
         "Used font", "Base", "Used", "Parent", "Parent", "Used list", "Used list", "A &quot; list"
     ]  # fmt: skip
     assert root[0][-1].tag.endswith("default-style")
+
+
+def test_what_is_not_shown_is_left_out() -> None:
+    hidden = (
+        '<style:style style:name="T1" style:family="text"><style:text-properties text:display="none"/></style:style>'
+    )
+    section = '<text:section text:display="none"><text:p>Secret.</text:p></text:section>'
+    body = f'{section}<text:p>All <text:span text:style-name="T1">is not </text:span>well.</text:p>'
+    assert read(body, hidden).text == "All well."

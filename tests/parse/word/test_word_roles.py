@@ -77,3 +77,13 @@ def test_carriage_returns_end_lines_and_double_lines_strike() -> None:
     struck = "<w:r><w:rPr><w:dstrike/></w:rPr><w:t>3 EUR</w:t></w:r>"
     parsed = read(f"<w:p {W}><w:r><w:t>Fee</w:t><w:cr/><w:t>now </w:t></w:r>{struck}</w:p>")
     assert parsed.text.strip() == "Fee\nnow ~~3 EUR~~"
+
+
+def test_prompts_of_empty_controls_are_left_out_and_tabs_to_a_margin_part_words() -> None:
+    empty, filled = "<w:sdtPr><w:showingPlcHdr/></w:sdtPr>", ""
+    controls = (
+        f"<w:sdt>{state}<w:sdtContent><w:r><w:t>{said}</w:t></w:r></w:sdtContent></w:sdt>"
+        for state, said in ((empty, "Click here."), (filled, "Ada"))
+    )
+    ends = "<w:r><w:t>Name</w:t><w:ptab w:relativeTo='margin' w:alignment='right' w:leader='none'/></w:r>"
+    assert read(f"<w:p {W}>{ends}{''.join(controls)}</w:p>").text.strip() == "Name Ada"

@@ -30,7 +30,7 @@ from docmill.tasks.parse.pandoc_program import read_tree
 from docmill.tasks.parse.passes.numbering import LevelNumbers, numbered
 from docmill.tasks.parse.passes.table_rows import MOST_SPANNED
 from docmill.tasks.parse.pictures.addresses import Loader, nowhere
-from docmill.tasks.parse.xml_trees import whole, words_in, xml_tree
+from docmill.tasks.parse.xml_trees import drop, whole, words_in, xml_tree
 
 _OF = "{urn:oasis:names:tc:opendocument:xmlns:%s:1.0}"
 _TEXT, _DRAW, _STYLE, _SVG, _TABLE = (_OF % name for name in ("text", "drawing", "style", "svg-compatible", "table"))
@@ -47,6 +47,7 @@ _CONTENTS = [_TEXT + word for word in ("table-of-content", "illustration-index",
 _BLOCKS = [*_CONTENTS, *(_TEXT + word for word in ("numbered-paragraph", "bibliography", "alphabetical-index"))]
 _COMMENT, _AUTHOR = _OF % "office" + "annotation", "{http://purl.org/dc/elements/1.1/}creator"
 _HREF = "{http://www.w3.org/1999/xlink}href"
+_SHOWN = _STYLE + "text-properties"
 _NAMED = (_STYLE + "style", _TEXT + "list-style", _STYLE + "font-face")
 _VALUE = re.compile(rb'="([^"]*)"')
 _PAGE_BREAK = b"<text:soft-page-break"
@@ -96,6 +97,7 @@ def prepare_body(
     root = xml_tree(content)
     for changes in list(root.iter(_TEXT + "tracked-changes")):
         changes.getparent().remove(changes)
+    _leave_out_hidden(root)
     if comments:
         _write_comments(root)
     write_numbers(root, styles)
@@ -119,6 +121,15 @@ def prepare_body(
         for part in list(block):
             _unfold(part)
     return bytes(etree.tostring(root, encoding="utf-8", xml_declaration=True)), _title(root)
+
+
+def _leave_out_hidden(root: Any) -> None:
+    """Remove sections and words that are not shown."""
+    styles = (one for one in root.iter(_STYLE + "style") if one.find(_SHOWN) is not None)
+    hidden = {style.get(_STYLE + "name") for style in styles if style.find(_SHOWN).get(_TEXT + "display") == "none"}
+    for node in list(root.iter(_TEXT + "section", _TEXT + "span", _TEXT + "p")):
+        if node.get(_TEXT + "display") == "none" or node.get(_TEXT + "style-name") in hidden:
+            drop(node)
 
 
 def keep_used_styles(styles: Any, content: bytes) -> None:

@@ -259,6 +259,14 @@ def _unwrap(node: Any) -> None:
     node.getparent().remove(node)
 
 
+def _leave_out_prompt(mark: Any) -> None:
+    """Remove the words that ask a reader to fill in a content control, which has no content yet."""
+    control = mark.getparent().getparent()
+    if mark.get(W + "val") not in OFF and control is not None and control.tag == W + "sdt":
+        for text in list(control.iter(W + "t")):
+            text.getparent().remove(text)
+
+
 def _name_as_usual(node: Any) -> None:
     """Give a rarer mark the name of the usual one that looks the same."""
     node.tag = _USUAL[node.tag]
@@ -367,6 +375,7 @@ def _empty_cell() -> Any:
 _CHANGES: tuple[tuple[list[str], Callable[[Any], None]], ...] = (
     ([W + "vanish", W + "del"], _leave_out), ([W + "ruby"], _write_out), (_WRAPPERS, _unwrap),
     ([*_USUAL], _name_as_usual),
+    ([W + "showingPlcHdr"], _leave_out_prompt), ([W + "ptab"], partial(_make_text, text=" ")),
     ([W + "tbl"], _fill_rows), ([W + "pStyle"], _mark_depth), ([W + "tab"], _keep_tab), ([W + "position"], _name_place),
 )  # fmt: skip
 
