@@ -10,11 +10,9 @@ from docmill.tasks.parse.pdf.layout.rows import Item
 from docmill.tasks.parse.pdf.text.line import TextLine
 from docmill.tasks.parse.pdf.text.pdfium_calls import around
 
-_UNKNOWN = "\x80-\x9f\ue000-\uf8ff\ufffd"
-BULLET = re.compile(
-    r"([•●▪■◦○‣∙·*–—➢➤✓❖▸▹►▻▶▷◆◇★☆→⇒»›□➔➜❑❒⬥⦁\u2043-]|o(?=\s)"
-    rf"|[{_UNKNOWN}](?!\s+[{_UNKNOWN}]))\s+(?=\S)"
-)
+_UNKNOWN = "\x80-\x9f\ue000-\uf8ff\ufffd\uff66-\uff9d"
+_SHAPES = "\u25a0-\u25ff\u2605\u2606\u2700-\u2767\u2b25"  # geometric shapes, stars, dingbats
+BULLET = re.compile(rf"([•‣∙·*–—→⇒»›⦁➔➜➢➤\u2043\u2212{_SHAPES}-]|o(?=\s)|[{_UNKNOWN}](?!\s+[{_UNKNOWN}]))\s+(?=\S)")
 """A sign that begins an item; it may be a letter of a symbol font, which has no meaning of its own."""
 NUMBER = re.compile(r"(\(?(?:\d{1,3}|[a-z]|[ivx]{1,4}|[IVX]{1,4})[.)])\s+(?=\S)")
 CAPTION = re.compile(

@@ -4,6 +4,7 @@ import pytest
 
 from docmill.tasks.parse.dispatch.reading import parse
 from docmill.tasks.parse.formats import FileType, ParseOptions
+from docmill.tasks.parse.pdf.list_marks import marker_of
 from docmill.tasks.parse.pdf.text.characters import LEVEL, LOWERED, MARKED, RAISED, scripts_of
 from docmill.tasks.parse.pdf.text.pdfium_calls import NOTHING, text_of
 from tests.kit.pdf_pages import LEFT, RIGHT, page, parts, read
@@ -377,3 +378,14 @@ def test_a_letter_of_unknown_meaning_before_a_line_is_the_sign_of_an_item() -> N
         pdf.text(60, 740 - 40 * number, f"{sign} {line}")
     assert [one.kind for one in read(pdf).elements] == ["list_item"] * 2
     assert "\ufffd" not in read(pdf).text
+
+
+@pytest.mark.parametrize("sign", [*"\u2022\u25ba\u2756\u2794\u2605\u2212\uff72\uf0b7\ufffd"])
+def test_signs_of_items_are_shapes_dashes_and_letters_of_symbol_fonts(sign: str) -> None:
+    assert marker_of(f"{sign} the gate") is not None
+    assert marker_of(f"{sign}the gate") is None
+
+
+@pytest.mark.parametrize("sign", [*"\u2610\u2612\u27a5\u221aA1="])
+def test_boxes_to_tick_references_and_operators_are_no_signs_of_items(sign: str) -> None:
+    assert marker_of(f"{sign} the gate") is None
