@@ -7,9 +7,9 @@ from importlib import import_module
 from typing import Any
 
 from docmill.storage.schema import Parsed
-from docmill.tasks.parse.programming_languages import LANGUAGES
+from docmill.tasks.parse.programming_languages import LANGUAGES, PATCH
 
-FILE_TYPE_VERSION = 10  # raise it when the detected type of any file changes
+FILE_TYPE_VERSION = 11  # raise it when the detected type of any file changes
 Signature = tuple[int, bytes]
 """Bytes, and the offset at which a file has them."""
 
@@ -86,7 +86,7 @@ TAGGED = (
 JSON = r"\A(?:\s|//[^\n]*\n|/\*(?:(?!\*/)[\s\S]){0,2000}\*/)*[\[{]"  # settings of programs may begin with comments
 _DECLARATION = r"\s*(?:<\?xml[^>]*>\s*)?"
 FICTION_BOOK = rf"{_DECLARATION}(?:<!--(?:(?!-->)[\s\S]){{0,2000}}-->\s*)*<FictionBook\b"
-MAILBOX = r"From \S+ +[A-Z][a-z]{2} [A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d (?:19|20)\d\d\r?\n"
+MAILBOX = rf"(?!{PATCH})From \S+ +[A-Z][a-z]{{2}} [A-Z][a-z]{{2}} [ \d]\d \d\d:\d\d:\d\d (?:19|20)\d\d\r?\n"
 APPLE_MAIL = rf"\s*\d{{1,10}}\s*\n(?=(?:.*\n){{0,40}}?(?:From|Message-Id):){MAIL_HEADER}"
 MANUAL = r"\.[ \t]*(?:TH[ \t]+\S+[ \t]+\"?\d|Dd\b|Dt[ \t]+\S+[ \t]+\d)"
 EXCEL_2003 = (
@@ -198,7 +198,7 @@ _ALL = (
     _form("pst", 8, "mail.messages.parse_outlook_store", ".ost .pst", "Outlook's data files",
         "readpst, where it is installed: folders, in them mails; calendars and contacts as files of their own",
         signatures=((0, b"!BDN"),), content_type="email", because="the file is a box of mails"),
-    _form("xml", 15, "markup.xml.generic_xml.parse_xml", ".atom .dbk .dita .nxml .rss .tei .xml",
+    _form("xml", 16, "markup.xml.generic_xml.parse_xml", ".atom .dbk .dita .nxml .opml .rss .tei .xml",
         "XML of any kind, feeds",
         "a walk over lxml's tree: titles, paragraphs, tables, records of lines with element paths", holds=r"\A\s*<",
         labels="rdf svg xml"),

@@ -176,7 +176,13 @@ def _sign(name: str) -> re.Pattern[str]:
     return re.compile(LANGUAGES[name].sign, re.MULTILINE | re.VERBOSE)
 
 
-def language_of_interpreter(text: str) -> str:
-    """Return the language of a script's `#!` line, or ""."""
+PATCH = r"From \w{40} Mon Sep 17 00:00:00 2001\r?\n"  # git writes this date in all of them
+_PATCH = re.compile(PATCH)
+
+
+def language_of_first_line(text: str) -> str:
+    """Return the language that a script's `#!` line states, "diff" for a patch by git, or ""."""
+    if _PATCH.match(text):
+        return "diff"
     match = re.match(r"#!\s*(?:/usr/bin/env\s+(?:-S\s+)?)?(?:\S*/)?([A-Za-z]+)", text)
     return BY_INTERPRETER.get(match[1], "") if match else ""

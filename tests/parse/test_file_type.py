@@ -222,6 +222,13 @@ def test_a_pdf_with_a_damaged_header_is_no_text() -> None:
     assert detect_file_type("on-pdf.txt", source) == FileType("text")
 
 
+def test_a_patch_by_git_is_no_mail() -> None:
+    head = f"From {'0a' * 20} Mon Sep 17 00:00:00 2001\nFrom: Ada <a@x.org>\nDate: Mon, 2 Mar 2026\n"
+    change = "diff --git a/a.c b/a.c\n--- a/a.c\n+++ b/a.c\n@@ -1 +1 @@\n-int a;\n+int b;\n"
+    patch = f"{head}Subject: [PATCH] Gate\n\nShut it.\n---\n{change}".encode()
+    assert detect_file_type("a.patch", patch) == detect_file_type("a", patch) == FileType("code", "diff")
+
+
 def test_languages_are_many_and_share_no_suffix() -> None:
     suffixes = [suffix for language in LANGUAGES.values() for suffix in language.suffixes]
     assert len(LANGUAGES) > 25

@@ -10,7 +10,7 @@ from docmill.tasks.parse.decode import decode
 from docmill.tasks.parse.formats import FORMATS, MAIL_HEADER, MAIL_NAMES, TAGGED, FileType
 from docmill.tasks.parse.mail.mhtml import is_saved_page
 from docmill.tasks.parse.plain_text import drawn_tables
-from docmill.tasks.parse.programming_languages import language_of_interpreter, signs
+from docmill.tasks.parse.programming_languages import language_of_first_line, signs
 from docmill.tasks.parse.records.chat_json import messages_in
 from docmill.tasks.parse.records.chat_log import turns_of
 from docmill.tasks.parse.records.delimited import DELIMITERS, find_delimiter, rows_of
@@ -124,7 +124,7 @@ def sample(text: str) -> str:
 
 def plainly(text: str, data: bytes) -> FileType | None:
     """Return the type of a text if its beginning, or loading it, leaves no doubt, else None."""
-    language = language_of_interpreter(text.lstrip())
+    language = language_of_first_line(text.lstrip())
     if language:
         return FileType("code", language)
     if stated := _stated(text, data):
