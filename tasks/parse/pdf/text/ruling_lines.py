@@ -14,6 +14,7 @@ from docmill.tasks.parse.pdf.text.pdfium_calls import (
     Handle,
     OpenPage,
     Place,
+    around_all,
     boxes_from,
     calls,
     grouped,
@@ -177,7 +178,10 @@ class _ObjectWalk:
                     self._add_sides(path, box, place)
 
     def _add_sides(self, path: Handle, box: Box, place: Place) -> None:
-        """Add the segments of a stroked path if all are horizontal or vertical, and the edges of a filled box."""
+        """Add the segments of a stroked path if all are horizontal or vertical, and the edges of a filled box.
+
+        A filled path may consist of several thin boxes, such as all rules of a row.
+        """
         filled, stroked = self._mode(path)
         if filled and not stroked:
             self.rules.edges += [(box[1], box[0], box[2]), (box[3], box[0], box[2])]
@@ -185,9 +189,10 @@ class _ObjectWalk:
         sides = self._sides(path, count) if stroked or count > _OF_BOX else []
         if sides is None:
             self.rules.curves.append((box, count))
-        elif stroked:
-            for side in placed(sides, _within(place, self._matrix(path))):
-                self.rules.add(side)
+            return
+        drawn = sides if stroked else [around_all(figure) for figure in grouped(sides, _meets)]
+        for one in placed(drawn, _within(place, self._matrix(path))):
+            self.rules.add(one)
 
     def _mode(self, path: Handle) -> tuple[bool, bool]:
         """Return whether a path is filled, and whether it is stroked."""
@@ -230,6 +235,11 @@ def _two_places(numbers: Any) -> tuple[int, int]:
     """Return the addresses of the two numbers of an array."""
     first = ctypes.addressof(numbers)
     return first, first + ctypes.sizeof(numbers) // 2
+
+
+def _meets(figure: list[Box], side: Box) -> bool:
+    """Return whether a segment begins where the last one of a figure ends."""
+    return figure[-1][2:] == side[:2]
 
 
 def _is_straight(one: Point, other: Point) -> bool:

@@ -1,5 +1,7 @@
 """Tables in looks without rules and without bold headers: told by how their cells stand, and by what they leave out."""
 
+from itertools import pairwise
+
 from docmill.storage.schema import Parsed
 from tests.kit.pdf_pages import LEFT, page, parts, read
 from tests.kit.writers.pdf import Pdf, text_width
@@ -290,3 +292,21 @@ def test_a_bold_header_in_smaller_capitals_belongs_to_its_table() -> None:
     rows: Rows = [("wind", "mean of ten minutes", "m/s"), ("snow", "depth of it", "cm")]
     written(pdf, (60, 200, 400), 720, rows)
     assert cells_of(read(pdf)) == [[["FIELD", "MEANING", "UNIT"], *([*row] for row in rows)]]
+
+
+def test_rules_of_a_row_may_be_boxes_of_one_filled_path() -> None:
+    pdf = page()
+    lefts, tops = (58, 158, 228, 298), (740, 712, 696, 680)
+    pdf.text(61, 730, "Mill", 9)
+    pdf.text(227 - text_width("Oak wheels", 9), 720, "Oak wheels", 9)
+    pdf.text(230, 720, "Read & write", 9)
+    for top, row in zip(tops[1:], (("Upper", "12", "7"), ("Lower", "9", "8")), strict=False):
+        for left, text in zip(lefts, row, strict=False):
+            pdf.text(left + 3, top - 12, text, 9)
+    for top, bottom in pairwise(tops):
+        upright = [(left, bottom, 0.4, top - bottom) for left in lefts]
+        level = [(lefts[0], side, lefts[-1] - lefts[0], 0.4) for side in (top, bottom)]
+        pdf.pages[-1].append(" ".join(f"{x} {y} {wide} {high} re" for x, y, wide, high in upright + level) + " f")
+    ((header, *rows),) = cells_of(read(pdf))
+    assert header == ["Mill", "Oak wheels", "Read & write"]
+    assert rows == [["Upper", "12", "7"], ["Lower", "9", "8"]]
