@@ -3,6 +3,7 @@
 import codecs
 import re
 import sys
+from functools import partial
 from typing import NamedTuple
 from unicodedata import category
 
@@ -47,6 +48,12 @@ _STRANGE = re.compile(
 Western European. A word may contain an apostrophe, a dash, a soft hyphen or a middle dot."""
 _OUTDATED = re.compile("mac|cp4|cp8")
 """Encodings of DOS and old Macs: in a table with a few umlauts, statistics find them as often as the right one."""
+_USUAL = re.compile("(?:[\0-\x7fäöüßÄÖÜéèêëàâçîïôûùÿœæñóíáúãõåøÅÆØÉÈÀÇÑ¿¡«»°§“”„\u2018’–—…•€\xa0]|[\u2500-\u256c])*")
+"""Western text: letters and signs of its languages, and the rules of tables drawn under DOS."""
+_OF_DOS_AND_MACS = ("cp850", "mac_roman")
+_TWICE = re.compile("[\xc2\xc3][\x80-\xbf\u0152-\u2122]|\xe2[\u20ac\x80-\x9f]")
+"""Letters and signs of UTF-8 that was read as Western European and encoded again."""
+_BYTES = {ord(letter): code for code, letter in _OF_WINDOWS.items() if ord(letter) > ord("\xff")}
 _UTF32_BYTES = 4  # per character
 _UPPER_ZEROS = 0.9
 """Share of zeros that the two upper bytes of UTF-32 must exceed: they are zero in all living scripts."""
@@ -84,9 +91,19 @@ def decode(data: bytes, declared: str = "") -> Decoded:
 
 
 def _restored(text: str) -> str:
-    """Return text with Windows letters for controls, and without the byte order marks of files joined to it."""
+    """Return text with Windows letters for controls, encoded only once, and without marks of byte order."""
     text = text.replace(_MARK, "")
+    if _TWICE.search(text):
+        text = _encoded_once(text)
     return text.translate(_OF_WINDOWS) if _LETTERS_ONCE.search(text) else text
+
+
+def _encoded_once(text: str) -> str:
+    """Return the text that was encoded twice, or the text itself if any of its letters says that it was not."""
+    try:
+        return text.translate(_BYTES).encode("latin-1").decode()
+    except UnicodeError:
+        return text
 
 
 def _decode(data: bytes, declared: str) -> Decoded:
@@ -225,12 +242,24 @@ def forget_statistics() -> None:
 def _guess(data: bytes) -> Decoded:
     """Return the text in the likeliest encoding: Western European if there are too few non-ASCII bytes to tell."""
     high = len(data) - len(data.translate(None, _HIGH))
-    western = _strict(data, "cp1252") if high < len(data) / _MIN_ASCII else None
-    if western is None:
-        return _with_damage(data, _by_statistics(data))
-    few, sound = high < _FEW, not _STRANGE.search(western)
+    is_mostly_ascii = high < len(data) / _MIN_ASCII
+    western = _strict(data, "cp1252") if is_mostly_ascii else None
+    few = western is not None and high < _FEW
+    sound = western is not None and not _STRANGE.search(western)
     encoding = "cp1252" if few and sound else _by_statistics(data, "cp1252" if few else "")
-    return _with_damage(data, "cp1252" if sound and _OUTDATED.match(encoding) else encoding)
+    return _with_damage(data, _western_of(data, encoding, sound) if is_mostly_ascii else encoding)
+
+
+def _western_of(data: bytes, encoding: str, sound: bool) -> str:
+    """Return the encoding of a text with few letters beyond ASCII: of Western text if another one is as outdated."""
+    if not _OUTDATED.match(encoding):
+        return encoding
+    return "cp1252" if sound else next(filter(partial(_is_western, data), _OF_DOS_AND_MACS), encoding)
+
+
+def _is_western(data: bytes, encoding: str) -> bool:
+    text = data.decode(encoding)
+    return _USUAL.fullmatch(text) is not None and not _STRANGE.search(text)
 
 
 def _by_statistics(data: bytes, default: str = "") -> str:

@@ -13,7 +13,7 @@ from docmill.storage.schema import Element, Parsed
 from docmill.tasks.parse.decode import decode
 from docmill.tasks.parse.formats import ParseOptions
 
-_BLOCK = re.compile(r"\S[^\r\n]*(?:(?:\r\n?|\n)(?![^\S\r\n]*(?:\r|\n|\Z))[^\r\n]+)*")
+_BLOCK = re.compile(r"\S[^\r\n]*(?:(?:\r\n?|\n)(?![^\S\r\n]*(?:[\r\n\f]|\Z))[^\r\n]+)*")
 _NEWLINE = re.compile(r"\r\n?|\n")
 _SAMPLE = 20_000
 """Number of characters from which a text is judged to be prose. A smaller sample may be a single table or heading."""

@@ -6,6 +6,9 @@ import pytest
 from docmill.storage.errors import Rejected
 from docmill.tasks.parse.decode import decode, is_text
 from docmill.tasks.parse.dispatch.file_type import detect_file_type
+from docmill.tasks.parse.dispatch.reading import parse
+from docmill.tasks.parse.formats import FileType, ParseOptions
+from tests.kit.parsed import found
 
 SCRIPTS = {
     "Greek": "Τα σπίτια και οι κήποι θα μείνουν.\n",
@@ -45,6 +48,9 @@ def test_bytes_of_a_wide_letter_are_no_letter_printed_over_itself() -> None:
         ("Imię;Miasto;Kwota\nStanisław;Kraków;13,50\nZbigniew;Wrocław;7,00\n", "cp1250"),
         ("Der Wald wird für die Strasse abgeholzt, sagte der Bürgermeister von Burgdorf am Montag.\n", "mac-roman"),
         ("The café and the naïve owner's résumé: “fine”.\n", "cp1252"),
+        ("Die Mühle steht am Fluß. Größe und Äpfel, Öl und Süßes.\n" * 8, "cp437"),
+        ("Die Mühle steht am Fluß. Größe und Äpfel, Öl und Süßes.\n" * 8, "mac-roman"),
+        ("Le moulin est près de la rivière, où l'été a été très chaud. Ça va.\n" * 8, "cp850"),
     ],
 )
 def test_a_few_letters_are_read_where_no_word_gets_a_sign_into_it(text: str, encoding: str) -> None:
@@ -54,3 +60,15 @@ def test_a_few_letters_are_read_where_no_word_gets_a_sign_into_it(text: str, enc
 def test_the_byte_order_marks_of_joined_files_are_removed() -> None:
     one = "## Größe\n\n5 m\n".encode("utf-8-sig")
     assert decode(one + one).text == "## Größe\n\n5 m\n" * 2
+
+
+def test_text_that_was_encoded_twice_is_encoded_once() -> None:
+    text = "Die Mühle – groß und “schön”.\n"
+    assert decode(text.encode().decode("latin-1").encode()).text == text
+    assert decode("Die MÃ¼hle â€“ groÃŸ und â€œschÃ¶nâ€\x9d.\n".encode()).text == text
+    assert decode("Ã¼ means ü\n".encode()).text == "Ã¼ means ü\n"
+
+
+def test_a_form_feed_ends_a_paragraph() -> None:
+    parsed = parse(b"One\npage.\n\x0cThe next.\n", FileType("text"), ParseOptions())
+    assert found(parsed) == [("paragraph", "One\npage."), ("paragraph", "The next.")]
