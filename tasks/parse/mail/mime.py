@@ -216,7 +216,7 @@ def _content_id(part: Message) -> str:
 
 def _walk(part: Message, letter: Letter, shown: frozenset[str]) -> list[tuple[Body, ...]]:
     """Return the bodies of a part and its nested parts; add its attachments and shown pictures to the letter."""
-    kind = part.get_content_type()
+    kind = _kind(part)
     if _is_locked(part, kind):
         letter.encrypted = str(part.get_param("protocol") or kind)
         return []
@@ -235,6 +235,12 @@ def _walk(part: Message, letter: Letter, shown: frozenset[str]) -> list[tuple[Bo
     else:
         letter.attached += files
     return []
+
+
+def _kind(part: Message) -> str:
+    """Return the type of a part; one that states parts, but not what separates them, is text."""
+    kind = part.get_content_type()
+    return "text/plain" if kind.startswith("multipart/") and not part.is_multipart() else kind
 
 
 def _is_locked(part: Message, kind: str) -> bool:

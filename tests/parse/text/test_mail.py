@@ -242,3 +242,8 @@ def test_keys_and_signatures_in_letters_are_apart_from_the_text_that_they_sign()
     said = [parsed.text[one.start_char : one.end_char] for one in parsed.elements if one.kind == "paragraph"]
     assert said[1:] == ["The stone is here."]
     assert "iQEzBAEBCAAdFiEE" in parsed.text
+
+
+def test_a_mail_that_names_no_boundary_of_its_parts_is_text() -> None:
+    mail = b"From: a@x.org\nSubject: Mill\nContent-Type: multipart/mixed\n\nThe wheel turns.\n"
+    assert parse(mail, FileType("eml"), ParseOptions()).text.endswith("From: a@x.org\n\nThe wheel turns.")
