@@ -1,18 +1,21 @@
 """Filters: convert filters of the frameworks to an SQL condition, which both indexes apply before they rank.
 
 A name is a column of chunks and documents, such as `format`, else a key of [metadata]. Null is as in SQL: a document
-without a value matches no comparison, `!=` included.
+without a value matches no comparison, `!=` included. `source` is also what the adapters give as `source`: the URL of
+the original, else the uri.
 """
 
 import re
 from collections.abc import Callable, Iterable, Mapping
 from datetime import date
+from math import isfinite
 from typing import Any
 
 from docmill.storage.arrow_schema import CHUNKS, DOCUMENTS
 from docmill.storage.errors import QueryError
 from docmill.storage.sql.sandbox import check_predicate
 
+_LISTS = (list, tuple, set, frozenset)
 _COLUMNS = {*CHUNKS.names, *DOCUMENTS.names}
 _NAME = re.compile(r"(?:meta(?:data)?\.)?([^\W\d]\w*)")
 
@@ -34,9 +37,10 @@ def condition(given: object) -> str:
 def both(where: str | None, given: object) -> str | None:
     """Return `where` and a filter as one condition; None if there is neither.
 
-    Raises `QueryError` for a `where` that is not one expression: `true) OR (true` would undo the filter.
+    An empty filter is none, also as `MetadataFilters`. Raises `QueryError` for a `where` that is not one expression:
+    `true) OR (true` would undo the filter.
     """
-    found = condition(given) if given else ""
+    found = condition(given) if getattr(given, "filters", given) else ""
     if not where or not found:
         return found or where
     check_predicate(where)
@@ -82,6 +86,9 @@ def compared(name: object, operator: str, value: Any) -> str:
     if spelled not in _OPERATORS:
         known = ", ".join(_OPERATORS)
         raise QueryError(f"a filter has no operator {operator!r}; it has {known}")
+    if column == "source" and spelled in _BY_SOURCE and None not in (value if isinstance(value, _LISTS) else [value]):
+        same = " OR ".join(_OPERATORS[_BY_SOURCE[spelled]](one, value) for one in ("source", "uri", "source_url"))
+        return f"({same})" if _BY_SOURCE[spelled] == spelled else f"NOT ({same})"
     return _OPERATORS[spelled](column, value)
 
 
@@ -90,7 +97,7 @@ def _literal(value: Any) -> str:
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, int | float):
-        return repr(value)
+        return repr(value) if isfinite(value) else f"'{value}'::DOUBLE"
     if isinstance(value, str | date):
         text = value if isinstance(value, str) else value.isoformat()
         return "'" + text.replace("'", "''") + "'"
@@ -103,7 +110,7 @@ def _value(given: Any) -> Any:
 
 
 def _list(value: Any) -> str:
-    if not isinstance(value, list | tuple | set | frozenset):
+    if not isinstance(value, _LISTS):
         raise QueryError(f"this operator takes a list, got {value!r}")
     return ", ".join(map(_literal, value))
 
@@ -126,11 +133,21 @@ def _unequal(column: str, value: Any) -> str:
 
 
 def _in(column: str, value: Any) -> str:
-    return f"{column} IN ({found})" if (found := _list(value)) else "false"
+    told, absent = _told(value)
+    found = f"{column} IN ({told})" if told else "false"
+    return f"({found} OR {_missing(column)})" if absent else found
 
 
 def _not_in(column: str, value: Any) -> str:
-    return f"{column} NOT IN ({found})" if (found := _list(value)) else f"{column} IS NOT NULL"
+    told, absent = _told(value)
+    found = f"{column} NOT IN ({told})" if told else f"{column} IS NOT NULL"
+    return f"({found} AND {_missing(column, False)})" if absent else found
+
+
+def _told(value: Any) -> tuple[str, bool]:
+    """Return the values of a list as SQL, and whether the list contains None."""
+    told = [one for one in value if one is not None] if isinstance(value, _LISTS) else value
+    return _list(told), isinstance(value, _LISTS) and len(told) < len(value)
 
 
 def _matches(sign: str) -> Callable[[str, Any], str]:
@@ -157,3 +174,7 @@ _OPERATORS: Mapping[str, Callable[[str, Any], str]] = {
     "$exists": lambda column, value: _missing(column, not value),
     "is_empty": lambda column, _: _missing(column),
 }  # fmt: skip
+_BY_SOURCE = {name: name for name in ("==", "$eq", "in", "$in")} | {
+    "!=": "==", "$ne": "==", "nin": "in", "not in": "in", "$nin": "in",
+}  # fmt: skip
+"""The operators that compare `source` with all that is called so, each with the one that it is or that it negates."""

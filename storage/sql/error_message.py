@@ -20,6 +20,8 @@ _COMPARED = r"(?:=|<|>|!=|<>|\b(?:I?LIKE|IN|THEN|ELSE)\b)"
 _BARE_TEXT = re.compile(rf"{_COMPARED}\s*\(?\s*(?:[\w./-]+\s+|[\w./-]*)$", re.IGNORECASE)
 """Matches at the end of a text a comparison that is followed by words without quotes, or by nothing."""
 _IN_QUOTES = "put text in single quotes: 'like this'; double quotes are for names of columns"
+_LIST = re.compile(r"destination type \S+\[\]")
+_OF_LIST = "a list is asked by list_contains(tags, 'one of them')"
 _MISSED = re.compile(r'(?:column|column named) "(\w+)"')
 _LOOSE_ARROW = "'json_extract(VARCHAR, BOOLEAN)'"
 _NO_KEY = re.compile(
@@ -91,6 +93,8 @@ def _hint(said: dict[str, Any], given: str, place: int, reserved: frozenset[str]
     before, rest = given[:place], given[place:]
     if message.startswith("unterminated string"):
         return "a single quote within a text is doubled: 'it''s'"
+    if _LIST.search(message):
+        return _OF_LIST
     if kind == "COLUMN_NOT_FOUND" or message.startswith("Referenced table"):
         return _IN_QUOTES if rest.startswith('"') or _BARE_TEXT.search(before) else _elsewhere(message)
     if kind != "SYNTAX_ERROR":

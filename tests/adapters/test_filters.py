@@ -49,6 +49,15 @@ DICTS: tuple[tuple[dict[str, Any], str], ...] = (
     ({"team": {"$in": ["sales", "nobody"]}}, "a"),
     ({"team": {"$in": []}}, ""),
     ({"team": {"$nin": ["sales"]}}, "b"),
+    ({"team": {"$in": ["sales", None]}}, "ac"),
+    ({"team": {"$nin": ["sales", None]}}, "b"),
+    ({"price": {"$lt": float("inf"), "$gt": float("-inf")}}, "ab"),
+    ({"source": "a.md"}, "a"),  # as the adapters give it
+    ({"source": {"$in": ["a.md", "c.txt"]}}, "ac"),
+    ({"source": {"$nin": ["a.md", "c.txt"]}}, "b"),
+    ({"source": {"$ne": "a.md"}}, "bc"),
+    ({"source": {"$eq": "docs"}}, "abc"),
+    ({"source": {"$in": ["a.md", None]}}, ""),
     ({"tags": {"$contains": "y"}}, "ab"),
     ({"due": {"$gte": "2027-06-01"}}, "b"),
     ({"open": True}, "a"),
@@ -124,6 +133,7 @@ def test_llama_index_takes_metadata_filters(bench: Workbench) -> None:
         filters = MetadataFilters(filters=[inner, inner], condition=FilterCondition.AND)
         nodes = DocmillRetriever(bench.root, k=9, filters=filters).retrieve("words")
         assert {one.node.metadata["uri"] for one in nodes} == wanted, (operator, value)
+    assert len(DocmillRetriever(bench.root, k=9, filters=MetadataFilters(filters=[])).retrieve("words")) == len(SAID)
 
 
 def test_haystack_takes_filters(bench: Workbench) -> None:

@@ -203,8 +203,8 @@ def _embeddings(own: ModelServer, body: dict[str, Any], mood: str) -> tuple[int,
     if body["model"] == UNKNOWN:
         return 404, {"error": {"message": f"no model {body['model']}", "type": "not_found"}}
     texts = [own.seen(one) for one in body["messages"]] if "messages" in body else body["input"]
-    if mood == "400" or own.refused & {*texts}:
-        return 400, {"error": {"message": f"I do not take {texts}", "type": "invalid"}}
+    if mood in ("400", "413", "422") or own.refused & {*texts}:
+        return int(mood) if mood.isdigit() else 400, {"error": {"message": f"I do not take {texts}", "type": "invalid"}}
     asked = body.get("dimensions") or body.get("output_dimension") or DIMENSION
     dimension = {"narrow": 8}.get(mood, asked)
     data = [

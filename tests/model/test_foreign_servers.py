@@ -43,3 +43,17 @@ def test_a_server_that_numbers_no_vectors_or_gives_zeros_is_noticed(
     monkeypatch.setitem(FOREIGN, "unnumbered", {"data": [{"embedding": [0.0, 0.0]}] * len(PROBE_TEXTS)})
     with pytest.raises(Terminal, match="gave vectors of zeros for openai:loopback"):
         load_encoder(model)
+
+
+def test_vectors_of_two_lengths_are_told_as_such(server: ModelServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(FOREIGN, "uneven", {"data": [{"embedding": [1.0, 0.0]}, {"embedding": [1.0]}]})
+    server.behave("uneven")
+    with pytest.raises(Terminal, match="gave vectors of 1 and 2 dimensions for openai:loopback"):
+        EmbeddingServer(ApiAddress("loopback", server.url + "/v1")).embed(["one", "two"])
+
+
+@pytest.mark.parametrize("mood", ["413", "422"])
+def test_a_server_that_takes_fewer_texts_leads_to_the_setting(server: ModelServer, mood: str) -> None:
+    server.behave(mood)
+    with pytest.raises(Terminal, match=rf"\({mood}\): does it take 2 texts \(batch_texts\)"):
+        EmbeddingServer(ApiAddress("loopback", server.url + "/v1")).embed(["one", "two"])

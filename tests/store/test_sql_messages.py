@@ -35,6 +35,7 @@ def under(line: str, carets: str) -> str:
         ("SELECT start_char, end FROM chunks", "end", "the column is end_char"),
         ("SELECT uri, group FROM chunks", "FROM", 'put it in double quotes to use it as a name: "group"'),
         ("SELECT uri FROM chunks WHERE text = 'it's'", "'", "doubled"),
+        ("SELECT ['Care', 'Use'] = 'Care'", "'Care'", "list_contains("),
     ],
 )  # fmt: skip
 def test_a_hint_says_what_would_be_right(sql: str, wrong: str, hint: str) -> None:

@@ -15,6 +15,8 @@ from docmill.storage.process.extras import extra
 from docmill.storage.search.encode.api.api_address import LITELLM, ApiAddress
 
 KEY = "OPENAI_API_KEY"
+_REFUSALS = (400, 413, 422)
+"""Statuses of a request with too many or too long texts, or an unknown dimension; text-embeddings-inference has 413."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +64,9 @@ class EmbeddingServer:
                 rows, tokens = client.ask(texts, input_type)
             except openai.NotFoundError:
                 raise ConfigError(f"[embedding] {address.server} has no model {address.model!r}") from None
-            except openai.BadRequestError as error:
+            except openai.APIStatusError as error:
+                if error.status_code not in _REFUSALS:
+                    raise
                 raise self._refused(error.status_code, texts) from None
             return Embedded(self._matrix(rows, len(texts)), tokens)
 
@@ -93,7 +97,10 @@ class EmbeddingServer:
 
     def _matrix(self, rows: list[list[float]], count: int) -> npt.NDArray[np.float32]:
         address, widths = self._address, {*map(len, rows)}
-        if len(rows) != count or len(widths) != 1 or 0 in widths:
+        if len(rows) == count and len(widths) > 1:
+            shown = " and ".join(map(str, sorted(widths)))
+            raise Terminal(f"[embedding] {address.server} gave vectors of {shown} dimensions for {address.name}")
+        if len(rows) != count or 0 in widths:
             raise Terminal(f"[embedding] {address.server} gave {len(rows)} vectors for {count} texts of {address.name}")
         with np.errstate(over="ignore"):
             vectors = np.array(rows, np.float32)
