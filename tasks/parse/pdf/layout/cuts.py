@@ -10,7 +10,9 @@ from docmill.tasks.parse.pdf.text.gaps import Gap
 from docmill.tasks.parse.pdf.text.line import TextLine
 from docmill.tasks.parse.pdf.text.text_layer import TextLayer
 
-_NEAR_ROWS = 5.5  # line heights: gaps of rows further up or down belong to another table
+_NEAR_ROWS, _NEAR_TALL_ROWS = 5.5, 8.5
+"""Line heights: gaps of rows further up or down belong to another table. A line beside another is in a row, which may be
+tall; alone it may be text, which a far gap would cut."""
 _MOST_LINES = 6  # of one cell: how many lines back to look for a neighbour, which bounds the work for each line
 _SAME_EDGE = 1.2  # points by which the edges of one column may differ
 _EXACT = 0.3  # points between edges of a column at a narrow gap: other words begin this close only by chance
@@ -67,7 +69,7 @@ def cut_as_neighbours(lines: list[TextLine], layer: TextLayer) -> list[TextLine]
         found.append([line])
         if " " not in line.text:
             continue
-        near, figures = _crossing(line, gaps), not any(map(str.isalpha, line.text))
+        near, figures = _crossing(line, gaps, index in places), not any(map(str.isalpha, line.text))
         if near or figures:
             found[-1] = parted(line, _cuts(line, near, index in places, figures, layer), layer)
             _insert(gaps, found[-1])
@@ -108,10 +110,16 @@ def _gaps_of_rows(lines: list[TextLine], layer: TextLayer) -> tuple[list[_RowGap
 
 
 def _loose(line: TextLine, layer: TextLayer) -> list[Gap]:
-    """Return the gaps that are far wider than usual in their line, so not spaces between words."""
-    gaps = layer.gaps(line) if " " in line.text else []
-    least = max(_LOOSE * line.size, _LOOSE_TIMES * median(map(_width, gaps)) if gaps else 0.0)
-    return [gap for gap in gaps if _width(gap) > least]
+    """Return the gaps that are far wider than usual in their line, so not spaces between words.
+
+    One as wide as a letter is high need only be far wider than the tightest: with two gaps, half of them are not usual.
+    """
+    widths = [*map(_width, layer.gaps(line))] if " " in line.text else []
+    if not widths:
+        return []
+    usual = min(median(widths), max(min(widths), line.size / _LOOSE_TIMES))
+    least = max(_LOOSE * line.size, _LOOSE_TIMES * usual)
+    return [gap for gap in layer.gaps(line) if _width(gap) > least]
 
 
 def _neighbour(lines: list[TextLine], index: int) -> int | None:
@@ -128,10 +136,13 @@ def _neighbour(lines: list[TextLine], index: int) -> int | None:
     return None
 
 
-def _crossing(line: TextLine, gaps: list[_RowGap]) -> list[_RowGap]:
-    """Return the gaps of nearby rows that are above or below the words of a line."""
-    reach = _NEAR_ROWS * max(line.height, line.size)
-    return _over(line, _between_heights(gaps, line.middle - reach, line.middle + reach))
+def _crossing(line: TextLine, gaps: list[_RowGap], beside: bool) -> list[_RowGap]:
+    """Return the gaps of the nearest rows that are above or below the words of a line, which may be `beside` another."""
+    found: list[_RowGap] = []
+    for heights in (_NEAR_ROWS, _NEAR_TALL_ROWS)[: 1 + beside]:
+        reach = heights * max(line.height, line.size)
+        found = found or _over(line, _between_heights(gaps, line.middle - reach, line.middle + reach))
+    return found
 
 
 def _over(line: TextLine, gaps: list[_RowGap]) -> list[_RowGap]:

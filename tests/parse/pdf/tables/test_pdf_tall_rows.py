@@ -106,3 +106,22 @@ def test_long_cells_without_a_header_make_a_table_where_all_begin_on_the_level_o
             pdf.lines(300, y - off, text)
             y -= 32
         assert rows_of(pdf) == found
+
+
+def test_cells_as_close_as_words_are_cut_by_a_row_that_is_many_lines_away() -> None:
+    pdf = page()
+    tall = ["measuring", "everything", "that", "mills", "need", "yearly"]
+    rows = [(["what"], "bound", "command"), (tall, "1.10", "read all"), (tall[::-1], "2.25", "read one")]
+    y = 740.0
+    for cell, bound, command in rows:
+        for at, line in enumerate(cell):
+            pdf.text(60, y - 12 * at, line)
+        x = 300.0
+        pdf.text(x - 11.5 - text_width(bound, 10), y, bound)
+        for word in command.split():  # without spaces, as TeX writes them
+            pdf.text(x, y, word)
+            x += text_width(f"{word} ", 10)
+        y -= 12 * len(cell) + 5 * (len(cell) == 1)
+    for height in (750, 732, y + 8):
+        pdf.rule(58, height, 320)
+    assert rows_of(pdf) == [[" ".join(cell), *others] for cell, *others in rows]
