@@ -9,7 +9,7 @@ from typing import Any
 from docmill.storage.schema import Parsed
 from docmill.tasks.parse.programming_languages import LANGUAGES, PATCH
 
-FILE_TYPE_VERSION = 11  # raise it when the detected type of any file changes
+FILE_TYPE_VERSION = 12  # raise it when the detected type of any file changes
 Signature = tuple[int, bytes]
 """Bytes, and the offset at which a file has them."""
 
@@ -138,7 +138,7 @@ _ALL = (
     _form("text", 11, "plain_text.parse_text", ".asc .me .text .txt",
         "plain text, and markup without a parser of its own",
         "as it is; paragraphs, and titles by their looks", titled=True, holds="", akin="chat log"),
-    _form("markdown", 14, "markup.md.markdown_file.parse_markdown", ".markdown .md .mdown .mdx .mkd",
+    _form("markdown", 15, "markup.md.markdown_file.parse_markdown", ".markdown .md .mdown .mdx .mkd .qmd .rmd",
         "Markdown and MDX", "markdown-it-py: headings, lists, tables, code, front matter", titled=True, holds="",
         akin="asciidoc mediawiki org rst textile typst", labels="markdown"),
     _form("html", 17, "markup.html.hypertext.parse_html", ".htm .html .shtml .xhtml", "HTML and XHTML",
@@ -207,7 +207,7 @@ _ALL = (
         "records as lines of key and value; turns with speaker and time", holds=JSON, akin="jsonl", labels="json"),
     _form("jsonl", 11, "records.json_values.parse_json_lines", ".jsonl .ndjson", "JSON lines", "one record a line",
         holds=JSON, akin="json", labels="jsonl"),
-    _form("ipynb", 15, "records.notebook.parse_notebook", ".ipynb", "Jupyter notebooks",
+    _form("ipynb", 16, "records.notebook.parse_notebook", ".ipynb", "Jupyter notebooks",
         "cells in order, code in its language, printed output", holds=JSON, labels="ipynb"),
     _form("subtitles", 4, "records.subtitles.parse_subtitles", ".ass .srt .ssa .vtt",
         "subtitles: SubRip, WebVTT and SubStation Alpha",

@@ -222,6 +222,19 @@ def test_a_pdf_with_a_damaged_header_is_no_text() -> None:
     assert detect_file_type("on-pdf.txt", source) == FileType("text")
 
 
+@pytest.mark.parametrize(
+    ("name", "text", "language"),
+    [
+        ("__init__.py", "# Of the mill\n", "python"),
+        ("limits.py", "least = 1\nmost = 2\n", "python"),
+        ("run.sh", "mill turn\n", "shell"),
+    ],
+)
+def test_short_source_code_is_what_its_name_says(name: str, text: str, language: str) -> None:
+    assert detect_file_type(name, text.encode()) == FileType("code", language)
+    assert detect_file_type(name, b"These are words.\nThey say nothing else.\n").format != "code"
+
+
 def test_a_patch_by_git_is_no_mail() -> None:
     head = f"From {'0a' * 20} Mon Sep 17 00:00:00 2001\nFrom: Ada <a@x.org>\nDate: Mon, 2 Mar 2026\n"
     change = "diff --git a/a.c b/a.c\n--- a/a.c\n+++ b/a.c\n@@ -1 +1 @@\n-int a;\n+int b;\n"

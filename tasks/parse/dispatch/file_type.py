@@ -5,6 +5,7 @@ binary file that only a plugin reads; the name, if the text confirms it; an unmi
 text disagree or say nothing; the name, if the text at least allows it.
 """
 
+import re
 from functools import lru_cache
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any
@@ -38,6 +39,9 @@ _OVERRULES = 0.8
 _SUGGESTS = 0.6
 """The classifier's score that counts if no name contradicts it; lower, and its guess is no better than counting signs.
 """
+_SHORT_CODE = 1_000
+"""Characters of source code that may lack the signs of its language, such as comments and constants."""
+_SENTENCE = re.compile(r"^[A-Z][^\W_][^(){}\[\]=;<>#\"]*[.!?]$", re.MULTILINE)
 _BY_SUFFIX = {suffix: name for name, form in FORMATS.items() if name != "code" for suffix in form.suffixes}
 # Languages with such similar syntax that the name decides between them; for formats, see their records.
 _FAMILIES = (
@@ -129,7 +133,14 @@ def _text_type(suffix: str, whole: str, data: bytes) -> FileType:
     if may_be(named, text, whole):
         doubted = named.format in _DOUBTED and not (named.format in _OF_SENTENCES and is_prose(text))
         return _allowed(named, _seen(text, whole, data, _OVERRULES, doubted), text)
+    if named.format == "code" and _may_be_short_code(text, data):
+        return named
     return _doubted(named, _seen(text, whole, data, _SUGGESTS)) or guess(text, whole)
+
+
+def _may_be_short_code(text: str, data: bytes) -> bool:
+    """Return whether a text is too short to show its language, as constants and comments are, and is nothing else."""
+    return len(text) <= _SHORT_CODE and not _SENTENCE.search(text) and plainly(text, data) is None
 
 
 def _allowed(named: FileType, seen: FileType | None, text: str) -> FileType:

@@ -2,6 +2,7 @@
 
 from itertools import pairwise
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
@@ -322,3 +323,23 @@ def test_the_paragraphs_of_a_footnote_are_text_and_each_footnote_is_its_own() ->
         ("paragraph", "[^b]: Other."),
         ("paragraph", "End."),
     ]
+
+
+@pytest.mark.parametrize(
+    "top",
+    [
+        '{\n  "title": "Mills",\n  "tags": ["a"]\n}\n\n',
+        "Title: Mills\nTags: a\n\n",
+        "<!-- Licence: of the\nmill -->\n---\ntitle: Mills\n---\n",
+    ],
+)
+def test_front_matter_may_be_json_or_fields_or_below_a_comment(top: str) -> None:
+    parsed = parse_markdown(f"{top}# Of wind [\u00b6](#w)\n\nIt blows.\n".encode(), ParseOptions())
+    assert parsed.title == "Mills"
+    assert [kind for kind, _ in found(parsed)] == ["front_matter", "title", "paragraph"]
+    assert parsed.elements[1].attributes["text"] == "Of wind"
+
+
+def test_a_list_of_fields_without_a_title_is_text() -> None:
+    parsed = parse_markdown(b"Note: one\nTitle: two\n\n{\n", ParseOptions())
+    assert [kind for kind, _ in found(parsed)] == ["paragraph", "paragraph"]
