@@ -64,9 +64,10 @@ def test_labels_are_short_each_and_together() -> None:
 
 
 def test_numbers_at_an_axis_are_labels_and_the_text_around_it_is_not() -> None:
-    axis = [line("40", 86, 310), line("20", 86, 350)]
-    assert found([*LABELS, *axis]) == [["Depth", "Flow", "40", "20"]]
-    assert found([*LABELS, line("40", 79, 310)]) == [["Depth", "Flow"]], "more than 14 points away"
+    axis = [line("40,000", 60, 310), line("20", 86, 350)]
+    assert found([*LABELS, *axis]) == [["Depth", "Flow", "40,000", "20"]]
+    assert found([*LABELS, line("40", 75, 310)]) == [["Depth", "Flow"]], "more than 14 points away"
+    assert found([*LABELS, line("to 4,000 m", 48, 310)]) == [["Depth", "Flow"]], "only figures may extend further"
     assert found([*LABELS, line("x" * 30, 120, 403)]) == [["Depth", "Flow", "x" * 30]]
     assert found([*LABELS, line("x" * 31, 120, 403)]) == [["Depth", "Flow"]]
     assert found([*LABELS, line("Figure 3: Depths", 120, 403)]) == [["Depth", "Flow"]]
@@ -102,21 +103,37 @@ def test_what_is_drawn_fourteen_points_apart_is_no_one_drawing() -> None:
     assert (apart(5), apart(15)) == (1, 2)
 
 
-@pytest.mark.parametrize(
-    ("heights", "is_plot"),
-    [((40, 90, 70, 100), True), ((40, 90, 90, 40), False), ((40, 90, 70), False), ((90, 90, 90, 90), False)],
-)
-def test_four_bars_of_three_heights_on_one_line_are_a_plot(heights: tuple[int, ...], is_plot: bool) -> None:
+BARS = [
+    ((40, 90, 70, 100), True),
+    ((40, 90, 90, 40), False),
+    ((40, 90, 70), False),
+    ((90, 90, 90, 90), False),
+    ((40, 90, 70, 90, 90, 90, 90), False),  # cells of a column: few lengths for so many
+]
+
+
+@pytest.mark.parametrize("level", [False, True])
+@pytest.mark.parametrize(("lengths", "is_plot"), BARS)
+def test_four_bars_of_many_lengths_on_one_line_are_a_plot(lengths: tuple[int, ...], is_plot: bool, level: bool) -> None:
     pdf = Pdf({})
     pdf.add_page()
     pdf.lines(60, 740, [PROSE])
-    for number, height in enumerate(heights):
-        pdf.pages[-1].append(f"0.2 0.5 0.5 rg {110 + 40 * number} 560 9 {height} re f 0 g")
-        pdf.text(112 + 40 * number, 548, "MJJA"[number], 8)
-    pdf.rule(100, 560, 40 * len(heights) + 10)
-    parsed = read(pdf)
-    words = [one.attributes["alt"] for one in parsed.elements if one.kind == "figure"]
-    assert words == (["M; J; J; A"] if is_plot else [])
+    for number, length in enumerate(lengths):
+        name = "MJJASON"[number]
+        if level:
+            pdf.pages[-1].append(f"0.2 0.5 0.5 rg 110 {680 - 30 * number} {length} 9 re f 0 g")
+            pdf.text(100, 680 - 30 * number, name, 8)
+            pdf.text(220, 680 - 30 * number, str(length), 8)
+        else:
+            pdf.pages[-1].append(f"0.2 0.5 0.5 rg {110 + 40 * number} 560 9 {length} re f 0 g")
+            pdf.text(112 + 40 * number, 548, name, 8)
+    if level:
+        pdf.pages[-1].append(f"0.5 w 108 700 m 108 {680 - 30 * len(lengths)} l S")
+    else:
+        pdf.rule(100, 560, 40 * len(lengths) + 10)
+    words = [one.attributes["alt"] for one in read(pdf).elements if one.kind == "figure"]
+    shown = "; ".join(f"{name}; {length}" if level else name for name, length in zip("MJJA", lengths, strict=False))
+    assert words == ([shown] if is_plot else [])
 
 
 def page() -> Pdf:

@@ -152,12 +152,21 @@ def is_letterhead(box: Box, width: float, height: float) -> bool:
 
 def _labels(lines: Sequence[TextLine], box: Box) -> list[TextLine]:
     """Return the labels of a drawing: the lines in it and short lines next to it."""
-    around = (box[0] - _REACH, box[1] - _REACH, box[2] + _REACH, box[3] + _REACH)
     near, others = list[TextLine](), list[TextLine]()
     for line in lines:
-        side = near if is_within(line.box, around) else others
+        side = near if is_within(line.box, box) or _is_near(line, box) else others
         side.append(line)
-    return [line for line in near if is_within(line.box, box) or _is_beside(line, others)]
+    return [line for line in near if is_within(line.box, box) or not _is_of_paragraph(line, others)]
+
+
+def _is_near(line: TextLine, box: Box) -> bool:
+    """Return whether a line next to a drawing is short and no caption; figures of an axis may extend further."""
+    left, top, right, bottom = line.box
+    if len(line.text) > _OUTER or is_caption(line.text):
+        return False
+    if any(map(str.isalpha, line.text)):
+        return is_within(line.box, (box[0] - _REACH, box[1] - _REACH, box[2] + _REACH, box[3] + _REACH))
+    return max(box[0] - right, left - box[2], box[1] - bottom, top - box[3]) < _REACH
 
 
 def _are_labels(labels: Sequence[TextLine], least: int, most: float) -> bool:
@@ -167,12 +176,10 @@ def _are_labels(labels: Sequence[TextLine], least: int, most: float) -> bool:
     return short and len(labels) >= least
 
 
-def _is_beside(line: TextLine, others: Sequence[TextLine]) -> bool:
-    """Return whether a line near a drawing is short and not part of a paragraph or a caption."""
-    if len(line.text) > _OUTER or is_caption(line.text):
-        return False
+def _is_of_paragraph(line: TextLine, others: Sequence[TextLine]) -> bool:
+    """Return whether a line is the next one below or above another, and begins where that begins."""
     near = (other for other in others if abs(other.middle - line.middle) < _STEP * line.height)
-    return all(abs(other.left - line.left) > _ALIGNED for other in near)
+    return any(abs(other.left - line.left) <= _ALIGNED for other in near)
 
 
 def without_plots(lines: list[TextLine], rules: PageRules, found: Sequence[Plot]) -> tuple[list[TextLine], PageRules]:

@@ -37,7 +37,8 @@ _LEAST_DOT = 1.0  # points: smaller dots are specks and dotted lines, larger one
 _LEAST_ROUND, _MOST_ROUND = 0.6, 1.6  # width by height of a dot: a disc or a square, perhaps slightly scaled
 _SNAP = 2.5  # points: strokes of one line differ by less; rows of a table are further apart
 _STRAY = 4.0  # points by which a rule may be shorter than the text above it: the inner margin of a cell
-_LEAST_BARS, _LEAST_HEIGHTS = 4, 3  # of a chart: cells of a row have one height, or two if a cell spans two rows
+_LEAST_BARS, _LEAST_LENGTHS = 4, 3  # of a chart: cells of a row have one height, or two if a cell spans two rows
+_DIFFERENT = 0.5  # lengths per bar: filled cells of a column have few widths, however many they are
 # Limits that save time on pages without tables: maps, plots, engineering drawings.
 _OF_BOX = 5  # segments of a path: a fill with more may be no box
 _MAX_SEGMENTS = 400  # of one path: a table drawn in one stroke has fewer, a curve drawn point by point may have more
@@ -117,13 +118,15 @@ def page_rules(page: OpenPage, place: Place, only_dots: bool = False) -> PageRul
 
 
 def _chart_bars(shapes: Iterable[Box]) -> Iterator[Box]:
-    """Yield the bars of charts: boxes of one width and different heights with a common base line."""
-    rows = defaultdict[tuple[int, int], list[Box]](list)
+    """Yield the bars of charts: boxes of one thickness that begin at one line, many of different lengths."""
+    rows = defaultdict[tuple[bool, int, int], list[Box]](list)
     for box in shapes:
-        left, _, right, bottom = box
-        rows[round(bottom), round(right - left)].append(box)
-    for row in rows.values():
-        if len(row) >= _LEAST_BARS and len({round(box[1]) for box in row}) >= _LEAST_HEIGHTS:
+        left, top, right, bottom = box
+        rows[True, round(bottom), round(right - left)].append(box)
+        rows[False, round(left), round(bottom - top)].append(box)
+    for (upright, *_), row in rows.items():
+        lengths = {round(box[1] if upright else box[2]) for box in row}
+        if len(row) >= _LEAST_BARS and len(lengths) >= max(_LEAST_LENGTHS, _DIFFERENT * len(row)):
             yield from row
 
 
