@@ -11,8 +11,8 @@ from docmill.tasks.parse.pdf.text.line import TextLine
 from docmill.tasks.parse.pdf.text.text_layer import TextLayer
 
 _NEAR_ROWS, _NEAR_TALL_ROWS = 5.5, 8.5
-"""Line heights: gaps of rows further up or down belong to another table. A line beside another is in a row, which may be
-tall; alone it may be text, which a far gap would cut."""
+"""Line heights: gaps of rows further up or down belong to another table. A line beside another is in a row, which may
+be tall; alone it may be text, which a far gap would cut."""
 _MOST_LINES = 6  # of one cell: how many lines back to look for a neighbour, which bounds the work for each line
 _SAME_EDGE = 1.2  # points by which the edges of one column may differ
 _EXACT = 0.3  # points between edges of a column at a narrow gap: other words begin this close only by chance
@@ -137,7 +137,7 @@ def _neighbour(lines: list[TextLine], index: int) -> int | None:
 
 
 def _crossing(line: TextLine, gaps: list[_RowGap], beside: bool) -> list[_RowGap]:
-    """Return the gaps of the nearest rows that are above or below the words of a line, which may be `beside` another."""
+    """Return the gaps of the nearest rows above or below the words of a line, which may be `beside` another."""
     found: list[_RowGap] = []
     for heights in (_NEAR_ROWS, _NEAR_TALL_ROWS)[: 1 + beside]:
         reach = heights * max(line.height, line.size)
