@@ -29,7 +29,7 @@ from docmill.storage.search.encode import encoder, space
 from docmill.storage.search.vectors.deferred_client import defer_client
 from docmill.storage.snapshots.clean import verify
 from docmill.storage.sql import statement_pool
-from docmill.tasks.model import circuit_breaker, providers
+from docmill.tasks.model import providers
 from tests.kit import fake_encoder
 from tests.kit.house import starts_processes
 from tests.kit.model_server import ModelServer, model_server
@@ -172,7 +172,7 @@ def warm_path(warm_programs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[ModelServer]:
     """Run a language model's server on loopback, of which what fails is not asked again and no pause is made."""
-    monkeypatch.setattr(circuit_breaker, "PAUSE_S", 0.0)
+    monkeypatch.setattr(providers, "PAUSE_S", 0.0)
     monkeypatch.setattr(providers, "RETRIES", 0)
     with model_server() as own:
         yield own

@@ -33,9 +33,9 @@ from docmill.flows.config.store_settings import (
     RetentionSettings,
 )
 from docmill.storage.address import why_foreign
-from docmill.storage.metadata_keys import KINDS, Kind
 from docmill.storage.search.encode.api.api_address import is_api, name_server, parse_address, spell
 from docmill.storage.search.encode.matryoshka import shorten
+from docmill.storage.stated_metadata import KINDS, Kind
 
 
 def _check_store(value: Any) -> Any:

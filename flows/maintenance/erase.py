@@ -11,12 +11,16 @@ from docmill.storage.address import is_address
 from docmill.storage.remote.mirror.open_folder import open_folder
 from docmill.storage.search.encode.api.api_address import is_api
 from docmill.storage.search.encode.api_encoder import forget_documents
+from docmill.storage.snapshots.change.removal import Removed, commit_without, counted
 from docmill.storage.snapshots.clean.erase import Erased, erase_held, found, same_elsewhere
 from docmill.storage.snapshots.history import snapshots
 from docmill.storage.snapshots.history.folder import StoreFolder
+from docmill.storage.snapshots.history.source_log import forget_sources
 from docmill.storage.snapshots.write.current_folder import writing
 from docmill.tasks.model.journal import REPLIES
 from docmill.tasks.sources import fingerprint, listings, sidecars
+from docmill.tasks.sources.discover import name_of
+from docmill.tasks.sources.fetch_files import give_up_places
 
 _MOST_NAMED = 10  # copies of a document to name in a line
 
@@ -57,3 +61,27 @@ def _remains(folder: StoreFolder, done: Erased, alike: Sequence[str]) -> Iterato
         yield "old versions of objects, if the bucket keeps them: remove them by the means of its provider"
     yield "exports: type the same docmill export again; a database keeps versions as it is set to"
     yield "copies and backups of the store: type docmill erase there, or delete them"
+
+
+def remove(settings: Settings, sources: Sequence[str], dry_run: bool = False) -> Removed:
+    """Commit a snapshot without the documents of some sources, given by name; a dry run only counts.
+
+    Raises `QueryError` for a name that the store does not know, before anything is changed.
+    """
+    sources = list(dict.fromkeys(sources))
+    folder = open_folder(settings.store, settings.mirrors).existing()
+    with nullcontext() if dry_run else writing(folder, settings.wait_s):
+        folder.complete()
+        newest = folder.read()
+        found = counted(newest, sources)
+        if dry_run:
+            return found
+        # First, because no command could remove a claim that outlived its documents.
+        give_up_places(folder.root, sources)
+        forget_sources(folder.root, sources)
+        return replace(found, snapshot=commit_without(newest, sources, retention_of(settings)))
+
+
+def still_named(settings: Settings, sources: Sequence[str]) -> Iterator[str]:
+    """Yield the entries of the setting `sources` that name one of these sources."""
+    return (one for one in settings.sources if name_of(one, settings.source) in sources)

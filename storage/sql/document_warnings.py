@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
-from docmill.storage.metadata_keys import as_struct
+from docmill.storage.stated_metadata import as_struct
 from docmill.storage.timestamps import with_instants, with_written_times
 
 

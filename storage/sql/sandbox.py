@@ -17,7 +17,6 @@ import pyarrow.compute as pc
 
 from docmill.storage.arrow_schema import CHUNKS, DOCUMENTS, SCHEMAS
 from docmill.storage.errors import QueryError, StoreError
-from docmill.storage.metadata_keys import COLUMN
 from docmill.storage.process.child_process import address_space
 from docmill.storage.schema_evolution import blank_sql, lacking, schema_of
 from docmill.storage.sql.column_descriptions import TABLES
@@ -25,6 +24,7 @@ from docmill.storage.sql.derived_views import EMBEDDINGS, NEIGHBOURS, OF_QUERIES
 from docmill.storage.sql.document_warnings import with_derived
 from docmill.storage.sql.error_message import AskedStatement, first_line, message_of
 from docmill.storage.sql.statement import Files, SqlLimits, Statement, too_large, too_long
+from docmill.storage.stated_metadata import COLUMN
 from docmill.storage.timestamps import STATED
 
 if TYPE_CHECKING:

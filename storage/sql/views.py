@@ -8,10 +8,10 @@ from pathlib import Path
 import pyarrow as pa
 
 from docmill.storage.arrow_schema import SCHEMAS
-from docmill.storage.metadata_keys import COLUMN
 from docmill.storage.schema_evolution import blank_sql, sql_type
 from docmill.storage.sql.derived_views import EMBEDDINGS, NEIGHBOURS, OF_QUERIES, OF_ROWS, OF_VECTORS
 from docmill.storage.sql.document_warnings import with_derived
+from docmill.storage.stated_metadata import COLUMN
 from docmill.storage.timestamps import STATED
 
 _LATE = (*STATED, COLUMN, "metadata_warnings", "figures")

@@ -33,7 +33,7 @@ class Payment:
 
 
 class EmbeddingPayer:
-    """A `docmill.storage.search.encode.api.payment.Payer` of one run, used from any thread."""
+    """A `docmill.storage.search.encode.api.embedding_server.Payer` of one run, used from any thread."""
 
     def __init__(self, payment: Payment, purse: Purse) -> None:
         self._payment, self._purse = payment, purse

@@ -31,7 +31,7 @@ from docmill.storage.snapshots.artifacts import staging
 from docmill.storage.snapshots.artifacts.late_vectors import encode_windows, keys_of, windows_of
 from docmill.storage.snapshots.artifacts.multi_vector_rows import KEYS, by_vector, with_keys
 from docmill.storage.snapshots.artifacts.packs import Packs, pack_embeddings
-from docmill.storage.snapshots.clean.missing_files import check_present
+from docmill.storage.snapshots.clean.compact import check_present
 from docmill.storage.snapshots.history.folder import StoredSnapshot, StoreFolder
 from docmill.storage.snapshots.history.garbage import sweep
 from docmill.storage.snapshots.history.probed_models import probe_model

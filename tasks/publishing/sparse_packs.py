@@ -11,8 +11,8 @@ from pathlib import Path
 import pyarrow as pa
 
 from docmill.storage.schema import indexed_text
+from docmill.storage.search.encode.library_class import load_sparse, sparse_space
 from docmill.storage.search.encode.space import full_name
-from docmill.storage.search.encode.sparse_encoder import load_sparse, sparse_space
 from docmill.storage.snapshots.artifacts import staging
 from docmill.storage.snapshots.artifacts.model_packs import PackModel, by_model, model_of_pack, packs_by
 from docmill.storage.snapshots.artifacts.multi_vector_rows import KEYS, vector_keys

@@ -8,9 +8,8 @@ import pytest
 from docmill.storage.errors import ConfigError, Terminal, Transient
 from docmill.storage.process.client_errors import RETRIES
 from docmill.storage.search.encode.api.api_address import OTHER_LIMIT, parse_address
-from docmill.tasks.model.circuit_breaker import FAILURES, PAUSE_S, Breaker
 from docmill.tasks.model.completion import PROVIDERS, Model, ModelOptions, Reply, Usage
-from docmill.tasks.model.providers import load_model
+from docmill.tasks.model.providers import FAILURES, PAUSE_S, Breaker, load_model
 from tests.kit.model_server import FOREIGN, ModelServer, model_server
 
 KEYS = {"openai": "OPENAI_API_KEY", "anthropic": "ANTHROPIC_API_KEY"}

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from docmill.storage.errors import StoreError
 from docmill.storage.name_grammar import is_listed
-from docmill.storage.remote.mirror import check_snapshots
+from docmill.storage.remote.mirror import check
 from docmill.storage.remote.mirror.inventory import FOLDER as INVENTORIES
 from docmill.storage.remote.mirror.inventory import needed_files, vector_files
 from docmill.storage.remote.objects.bucket import ObjectEntry, Objects, Vanished
@@ -44,7 +44,7 @@ def collect(objects: Objects, root: Path, grace_hours: float) -> int:
     Objects younger than `grace_hours` stay, and so do those of a snapshot dropped within that time. All stay if a
     snapshot is damaged, because the files that it names are unknown. The caller holds the writer's lock.
     """
-    if not snapshots.all_known(root) or check_snapshots.faults(objects, root, read=False):
+    if not snapshots.all_known(root) or check.snapshot_faults(objects, root, read=False):
         _log.warning("nothing is removed from %s, because a snapshot is damaged; see: docmill verify", objects.url)
         return 0
     garbage = _garbage(objects, root, confirm(objects, root) - timedelta(hours=grace_hours))

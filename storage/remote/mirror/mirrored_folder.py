@@ -7,51 +7,34 @@ import json
 import logging
 import secrets
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import ClassVar, Self
 
 from docmill.storage.address import MirrorMark
-from docmill.storage.errors import StoreError, Transient
-from docmill.storage.files import FileRef
+from docmill.storage.errors import Locked, StoreError, Transient
+from docmill.storage.files import FileRef, put_if_absent, settle
 from docmill.storage.remote.mirror import (
     check,
-    check_snapshots,
     garbage_collection,
     offline,
     pull,
-    push,
     restore_objects,
 )
-from docmill.storage.remote.mirror.pull import IDENTITY, refresh, refuse, tidy
+from docmill.storage.remote.mirror.inventory import all_files, with_inventory
+from docmill.storage.remote.mirror.pull import IDENTITY
 from docmill.storage.remote.objects import shared_files
 from docmill.storage.remote.objects.bucket import Objects, connect
-from docmill.storage.remote.objects.lease import leased
-from docmill.storage.remote.objects.transfer import faults, key_of_file
+from docmill.storage.remote.objects.lease import confirm, leased
+from docmill.storage.remote.objects.transfer import faults, key_of_file, send
 from docmill.storage.snapshots.history import snapshots, tags
 from docmill.storage.snapshots.history.folder import StoredSnapshot, StoreFolder
 from docmill.storage.snapshots.history.quarantine import SetAside
-from docmill.storage.snapshots.history.snapshots import Snapshot
+from docmill.storage.snapshots.history.snapshots import Snapshot, vector_tag
 
 FORMAT = 1  # of the file that identifies a store
-
-
-@contextmanager
-def leased_and_fresh(objects: Objects, root: Path, mark: MirrorMark, deadline: float, mending: bool) -> Iterator[None]:
-    """Hold the lease of a store; the caller has the lock of its mirror, whose list of snapshots is up to date.
-
-    Raises `Locked` if another mirror's writer still holds the lease at `deadline`, on the monotonic clock, and
-    `StoreError` if the newest snapshot is damaged, unless the caller repairs the store (`mending`).
-    """
-    _found(objects)
-    with leased(objects, root, mark, deadline):
-        unread = refresh(objects, root, mark)
-        if not mending:
-            refuse(objects, root, unread)
-        tidy(root)
-        yield
 
 
 def _found(objects: Objects) -> None:
@@ -94,8 +77,21 @@ class MirrorFolder(StoreFolder):
             pull.refuse(self.objects, self.root, pull.refresh(self.objects, self.root, self.mark))
         return super().existing()
 
-    def _leased(self, deadline: float, mending: bool) -> AbstractContextManager[None]:
-        return leased_and_fresh(self.objects, self.root, self.mark, deadline, mending)
+    @contextmanager
+    def _leased(self, deadline: float, mending: bool) -> Iterator[None]:
+        """Hold the lease of the store; the caller has the lock of the mirror, whose list of snapshots is up to date.
+
+        Raises `Locked` if another mirror's writer still holds the lease at `deadline`, on the monotonic clock, and
+        `StoreError` if the newest snapshot is damaged, unless the caller repairs the store (`mending`).
+        """
+        objects = self.objects
+        _found(objects)
+        with leased(objects, self.root, self.mark, deadline):
+            unread = pull.refresh(objects, self.root, self.mark)
+            if not mending:
+                pull.refuse(objects, self.root, unread)
+            pull.tidy(self.root)
+            yield
 
     def hold(self, at: int | str | None) -> tuple[StoredSnapshot, int]:
         """Return a snapshot after fetching what searches need. If a vacuum removes it meanwhile, return the next one.
@@ -135,8 +131,24 @@ class MirrorFolder(StoreFolder):
         pull.complete(self.objects, self.root, others, tables_of)
 
     def commit(self, snapshot: Snapshot) -> None:
-        """Upload the files of a snapshot and commit it by a conditional put."""
-        push.commit(self.objects, self.root, snapshot)
+        """Upload the files of a snapshot, commit it by a conditional put, then write it into the mirror.
+
+        If another writer was faster, the mirror does not get the snapshot, and the uploaded files are removed later.
+        """
+        settle()
+        whole = self._sent(snapshot, vector_tag(snapshot.number))
+        key = check.key_of_snapshot(self.root, snapshot.number)
+        newer = [entry.key for entry in self.objects.listing(snapshots.FOLDER) if entry.key >= key]
+        if newer or not self.objects.put_if_absent(key, snapshots.encode(whole)):
+            raise Locked(f"{self.name}: snapshot {snapshot.number} was committed by another writer; run again")
+        put_if_absent(self.root / key, snapshots.encode(whole))  # a reader may have fetched it meanwhile
+
+    def _sent(self, snapshot: Snapshot, name: str) -> Snapshot:
+        """Upload the missing files of a snapshot, and return it with its inventory."""
+        whole = with_inventory(self.root, snapshot, snapshots.newest(self.root), name)
+        send(self.objects, self.root, all_files(self.root, whole))
+        confirm(self.objects, self.root)
+        return whole
 
     def drop(self, numbers: Iterable[int]) -> list[int]:
         """Remove snapshots here and on the object store, where their files stay for the grace period."""
@@ -149,8 +161,10 @@ class MirrorFolder(StoreFolder):
         return garbage_collection.collect(self.objects, self.root, grace_hours)
 
     def share_candidate(self, name: str, snapshot: Snapshot) -> Snapshot:
-        """Upload a candidate snapshot with its inventory."""
-        return push.share_candidate(self.objects, self.root, name, snapshot)
+        """Upload a candidate snapshot, and return it as stored there, with its inventory."""
+        whole = self._sent(snapshot, name)
+        self.objects.put(f"{snapshots.CANDIDATES}/{name}.json", snapshots.encode(whole))
+        return whole
 
     def share_tag(self, name: str, data: bytes) -> None:
         """Upload a tag unless the name is taken."""
@@ -186,16 +200,16 @@ class MirrorFolder(StoreFolder):
 
     def remote_snapshot_faults(self, read: bool) -> list[tuple[int, str]]:
         """Return the damaged snapshots of the object store; without `read`, those undamaged here are skipped."""
-        return check_snapshots.faults(self.objects, self.root, read)
+        return check.snapshot_faults(self.objects, self.root, read)
 
     def give_up_snapshots(self, numbers: Iterable[int]) -> None:
         """Set damaged snapshots of the object store aside."""
-        keys = [check_snapshots.key_of(self.root, number) for number in numbers]
+        keys = [check.key_of_snapshot(self.root, number) for number in numbers]
         restore_objects.give_up(self.objects, keys)
 
     def restore(self) -> list[str]:
         """Exchange undamaged files between mirror and object store; set aside objects of which neither has one."""
-        return [*check_snapshots.restore(self.objects, self.root), *check.restore(self.objects, self.root)]
+        return [*check.restore_snapshots(self.objects, self.root), *check.restore(self.objects, self.root)]
 
     def give_up(self, files: Iterable[FileRef]) -> None:
         """Set damaged files and their objects aside."""

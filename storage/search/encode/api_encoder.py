@@ -21,9 +21,8 @@ from docmill.storage.errors import ConfigError, StoreError, Terminal
 from docmill.storage.files import write_whole
 from docmill.storage.plugins.origin import Origin
 from docmill.storage.search.encode.api.api_address import ApiAddress, allowed, parse_address
-from docmill.storage.search.encode.api.embedding_server import EmbeddingServer
+from docmill.storage.search.encode.api.embedding_server import EmbeddingServer, Payer
 from docmill.storage.search.encode.api.kept_vectors import KEPT, KeptVectors
-from docmill.storage.search.encode.api.payment import Payer
 from docmill.storage.search.encode.api.same_model import PROBE_TEXTS, TOLERANCE, distance, sketch_of
 from docmill.storage.search.encode.plugin_encoder import PluginEncoder
 from docmill.storage.search.encode.space import EmbeddingSpace, cache_file

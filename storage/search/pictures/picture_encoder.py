@@ -20,9 +20,8 @@ from docmill.storage.keys import key_of
 from docmill.storage.process.computed_once import computed_once
 from docmill.storage.schema import KeptPicture
 from docmill.storage.search.encode.api.api_address import ApiAddress, allowed, is_api, parse_address
-from docmill.storage.search.encode.api.embedding_server import Embedded, EmbeddingServer
+from docmill.storage.search.encode.api.embedding_server import Embedded, EmbeddingServer, Payer
 from docmill.storage.search.encode.api.kept_vectors import KeptVectors
-from docmill.storage.search.encode.api.payment import Payer
 from docmill.storage.search.encode.api.same_model import TOLERANCE
 from docmill.storage.search.encode.encoder import quiet
 from docmill.storage.search.encode.space import cache_file, model_dir, space_of_files

@@ -15,18 +15,18 @@ import pyarrow.parquet as pq
 from docmill.storage.errors import StoreError
 from docmill.storage.files import disk_use, write_immutable
 from docmill.storage.remote.mirror.open_folder import open_folder
+from docmill.storage.remote.objects.lance_manifest import named_by_version
 from docmill.storage.search.keywords import keyword_writer
 from docmill.storage.search.keywords.segments.state import KeywordState
 from docmill.storage.search.vectors import vectors
-from docmill.storage.search.vectors.vectors import VectorState
+from docmill.storage.search.vectors.vectors import FOLDER, VectorState
 from docmill.storage.snapshots.artifacts.multi_vector_rows import KEYS
 from docmill.storage.snapshots.artifacts.packs import Packs, figure_keys, stream_pack
 from docmill.storage.snapshots.change.candidate_snapshots import discard_held
 from docmill.storage.snapshots.change.candidate_snapshots import expired as expired_candidates
-from docmill.storage.snapshots.clean.missing_files import check_present
 from docmill.storage.snapshots.history import snapshots, tags
 from docmill.storage.snapshots.history.folder import StoredSnapshot, StoreFolder
-from docmill.storage.snapshots.history.garbage import garbage, sweep
+from docmill.storage.snapshots.history.garbage import garbage, named_files, sweep
 from docmill.storage.snapshots.history.retention import Retention, expired, is_held, removable
 from docmill.storage.snapshots.history.snapshots import Snapshot, StoredFile, vector_tag
 from docmill.storage.snapshots.tables.deleted_documents import without_expired
@@ -359,3 +359,18 @@ def _bytes(root: Path, gone: list[int]) -> int:
     states = [state for state in snapshots.each(root) if state.number not in gone]
     states += snapshots.held_back(root).values()
     return sum(path.stat().st_size for path in garbage(root, states))
+
+
+def check_present(stored: StoredSnapshot) -> None:
+    """Raise `StoreError` if a file that a snapshot needs is missing; the message names it."""
+    for path in _needed(stored):
+        if not path.is_file():
+            name = path.relative_to(stored.root)
+            raise StoreError(f"{name} is missing; rebuild it with: docmill repair --store {stored.folder.name}")
+
+
+def _needed(stored: StoredSnapshot) -> Iterator[Path]:
+    """Yield the files that a snapshot names, and those of its version of the vector table."""
+    yield from (stored.root / file.path for _, file in named_files(stored.snapshot))
+    vectors = stored.snapshot.vectors
+    yield from named_by_version(stored.root / FOLDER / f"{vectors.table}.lance", vectors.version)

@@ -21,10 +21,9 @@ from docmill.storage.snapshots.artifacts.late_vectors import encode_windows, lat
 from docmill.storage.snapshots.artifacts.multi_vector_rows import by_vector
 from docmill.storage.snapshots.artifacts.packs import Packs, figure_keys, pack_embeddings, write_pack
 from docmill.storage.snapshots.clean import verify_older
-from docmill.storage.snapshots.clean.verify import findings_of
+from docmill.storage.snapshots.clean.verify import KEPT_ROWS, findings_of
 from docmill.storage.snapshots.history import quarantine
 from docmill.storage.snapshots.history.folder import StoredSnapshot, StoreFolder
-from docmill.storage.snapshots.history.kept_rows import KEPT_ROWS
 from docmill.storage.snapshots.history.snapshots import OF_ONE_MODEL, StoredFile, vector_tag
 from docmill.storage.snapshots.tables.rewrite_buckets import replace_documents
 from docmill.storage.snapshots.tables.tables import OF_DOCUMENTS, read_table

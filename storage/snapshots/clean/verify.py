@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import NamedTuple
 from zlib import crc32
 
 import numpy as np
@@ -37,10 +38,9 @@ from docmill.storage.snapshots.artifacts.multi_vector_rows import KEYS, by_vecto
 from docmill.storage.snapshots.artifacts.packs import Packs, decode_parsed, figure_keys
 from docmill.storage.snapshots.clean import verify_older
 from docmill.storage.snapshots.clean.erase import noted
-from docmill.storage.snapshots.history import snapshots
+from docmill.storage.snapshots.history import judgements, learned_settings, measurements, query_log, snapshots
 from docmill.storage.snapshots.history.folder import StoredSnapshot, StoreFolder
 from docmill.storage.snapshots.history.garbage import named_files
-from docmill.storage.snapshots.history.kept_rows import KEPT_ROWS, KeptRows
 from docmill.storage.snapshots.history.retention import hold
 from docmill.storage.snapshots.history.snapshots import OF_ONE_MODEL, vector_tag
 from docmill.storage.snapshots.tables.tables import read_table
@@ -48,6 +48,27 @@ from docmill.storage.snapshots.write import current_folder
 from docmill.storage.snapshots.write.pending_vectors import COLUMNS, waiting_in, with_vectors
 from docmill.storage.snapshots.write.posting_rows import stored_rows
 from docmill.storage.snapshots.write.vector_rows import vector_rows
+
+
+class KeptRows(NamedTuple):
+    """A folder of row files: the kind of its findings, what a file contains, the remedy for its loss, damaged files.
+
+    A damaged file is set aside, not removed, because its rows cannot be rebuilt.
+    """
+
+    kind: str
+    what: str
+    remedy: str
+    damaged: Callable[[Path], list[Path]]
+
+
+KEPT_ROWS = (
+    KeptRows("evaluations", "the results of an evaluation", "; repeat the evaluation", measurements.damaged),
+    KeptRows("judgements", "a judgement", "; judge again", judgements.FILES.damaged),
+    KeptRows("queries", "logged queries", "", query_log.FILES.damaged),
+    KeptRows("learned", "a learned setting", "", learned_settings.FILES.damaged),
+)
+
 
 _Part = tuple[pa.Array, npt.NDArray[np.uint64]]
 """Ids of chunks, and an array (chunks, 2 * fields): the lengths of the fields, then the hash sums of their terms."""

@@ -3,16 +3,19 @@
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from docmill.storage.errors import StoreError
 from docmill.storage.search.encode.api.api_address import is_api
-from docmill.storage.search.encode.api.payment import Payer
 from docmill.storage.search.encode.space import EmbeddingSpace
 from docmill.storage.snapshots.history import snapshots
 from docmill.storage.snapshots.history.folder import StoredSnapshot
 
+if TYPE_CHECKING:
+    from docmill.storage.search.encode.api.embedding_server import Payer
 
-def probe_model(root: Path, space: EmbeddingSpace, payer: Payer | None = None) -> EmbeddingSpace:
+
+def probe_model(root: Path, space: EmbeddingSpace, payer: "Payer | None" = None) -> EmbeddingSpace:
     """Return the space with a fresh probe of its API model, which asks the server; return other spaces as they are.
 
     Raises:

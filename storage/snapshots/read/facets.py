@@ -11,10 +11,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from docmill.storage.errors import QueryError
-from docmill.storage.metadata_keys import COLUMN
 from docmill.storage.snapshots.history.folder import StoredSnapshot
 from docmill.storage.snapshots.history.snapshots import StoredFile
 from docmill.storage.snapshots.tables.tables import at_once, read_stored_file, read_table
+from docmill.storage.stated_metadata import COLUMN
 from docmill.storage.timestamps import STATED
 
 KEY = "metadata."

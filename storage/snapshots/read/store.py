@@ -34,11 +34,11 @@ from docmill.storage.snapshots.read.stored_documents import SnapshotHold
 from docmill.storage.snapshots.write.current_folder import follow_if_behind
 
 if TYPE_CHECKING:
+    from docmill.storage.access.principals import NarrowedStores
     from docmill.storage.exports.export import Exported
     from docmill.storage.snapshots.read.facets import ValueCount
     from docmill.storage.snapshots.read.query_analysis import ContentGap
     from docmill.storage.snapshots.read.replay import ReplayedQuery
-    from docmill.storage.snapshots.read.stores_by_principal import NarrowedStores
 
 
 @checked
@@ -144,8 +144,8 @@ class Store(StoreFeedback):
 
     @computed_once
     def _narrowed(self) -> "NarrowedStores[Store]":
+        from docmill.storage.access.principals import NarrowedStores
         from docmill.storage.access.visible_part import named_in
-        from docmill.storage.snapshots.read.stores_by_principal import NarrowedStores
 
         stored, hold = self.stored, self._hold  # rather than `self`, which closes itself once nobody refers to it
 

@@ -38,9 +38,8 @@ from docmill.storage.search.rank.candidates.fusion import fuse
 from docmill.storage.search.rank.candidates.search_options import Mode, SearchOptions
 from docmill.storage.snapshots.artifacts.late_vectors import encode_windows, keys_of
 from docmill.storage.snapshots.artifacts.packs import Packs, pack_embeddings, write_pack
-from docmill.tasks.chunking.chunk import chunk_regions
+from docmill.tasks.chunking.chunk import chunk_regions, windows
 from docmill.tasks.chunking.chunk_options import ChunkOptions
-from docmill.tasks.chunking.late_windows import windows
 from docmill.tasks.chunking.route import Route, Routed
 from docmill.tasks.counting.tokens import Tokens
 from docmill.tasks.detect.regions import Region

@@ -8,7 +8,7 @@ import pytest
 from typer.testing import CliRunner
 
 from docmill.flows.cli.app import app
-from docmill.flows.cli.commands.evaluate.evaluate_questions import Made
+from docmill.flows.cli.commands.evaluate.evaluate_group import Made
 from docmill.tasks.evaluate.ask_and_measure import ReadingDepth, SearchMethod, evaluate
 from docmill.tasks.evaluate.overlap import Passage
 from docmill.tasks.evaluate.proxy_questions import KINDS, proxies, read_sources

@@ -13,8 +13,7 @@ from docmill.flows.config.settings import Settings
 from docmill.flows.maintenance.erase import erase
 from docmill.storage.errors import ConfigError
 from docmill.storage.schema import indexed_text
-from docmill.storage.search.encode.library_class import library_class
-from docmill.storage.search.encode.sparse_encoder import SparseModel
+from docmill.storage.search.encode.library_class import SparseModel, library_class
 from docmill.storage.search.encode.text_encoder import TermWeights
 from docmill.storage.search.rank.candidates.fusion import with_learned
 from docmill.storage.snapshots.artifacts.model_packs import model_of_pack

@@ -18,7 +18,7 @@ from docmill.storage.snapshots.artifacts.packs import Packs
 from docmill.storage.snapshots.clean.repair import repair
 from docmill.storage.snapshots.clean.verify import verify
 from docmill.storage.snapshots.history import snapshots
-from docmill.tasks.chunking.late_windows import windows
+from docmill.tasks.chunking.chunk import windows
 from docmill.tasks.counting.tokens import Tokens
 from docmill.tasks.split.spans.span import Span
 from tests.kit.documents import tokenizer

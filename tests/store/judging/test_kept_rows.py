@@ -9,9 +9,8 @@ import pytest
 from docmill.storage.errors import StoreError
 from docmill.storage.remote.mirror.open_folder import open_folder
 from docmill.storage.snapshots.clean.repair import repair
-from docmill.storage.snapshots.clean.verify import verify
+from docmill.storage.snapshots.clean.verify import KEPT_ROWS, KeptRows, verify
 from docmill.storage.snapshots.history import row_files
-from docmill.storage.snapshots.history.kept_rows import KEPT_ROWS, KeptRows
 from tests.kit.workbench import MakeBench
 
 pytestmark = pytest.mark.usefixtures("fake_model")

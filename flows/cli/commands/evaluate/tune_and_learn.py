@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from docmill.flows.cli.commands.evaluate.evaluate_questions import Made
+from docmill.flows.cli.commands.evaluate.evaluate_group import Made
 from docmill.flows.cli.commands.ingest_and_plan import Sources
 from docmill.flows.cli.terminal.command import checked_settings_of, command, command_group, settings_of, takes
 from docmill.flows.cli.terminal.output import AsJson, may_write, note, print_found, print_json, print_rows, print_text

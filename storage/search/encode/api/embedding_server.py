@@ -14,6 +14,19 @@ from docmill.storage.process.computed_once import computed_once
 from docmill.storage.process.extras import extra
 from docmill.storage.search.encode.api.api_address import LITELLM, ApiAddress
 
+
+class Payer(Protocol):
+    """The budget and the cost records of a run; thread-safe."""
+
+    def admit(self, tokens: int) -> None:
+        """Reserve the cost of a request of at most `tokens`; raise `BudgetReached` if it exceeds the budget."""
+        ...
+
+    def settle(self, reserved: int, used: int) -> None:
+        """Record an answered request: the tokens that were reserved, and the tokens that the server counted."""
+        ...
+
+
 KEY = "OPENAI_API_KEY"
 _REFUSALS = (400, 413, 422)
 """Statuses of a request with too many or too long texts, or an unknown dimension; text-embeddings-inference has 413."""

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from docmill.storage.process.computed_once import computed_once
-from docmill.storage.search.encode.sparse_encoder import SparseModel, load_sparse, sparse_space
+from docmill.storage.search.encode.library_class import SparseModel, load_sparse, sparse_space
 from docmill.storage.snapshots.artifacts.model_packs import PackModel, model_of_pack, why_missing
 from docmill.storage.snapshots.artifacts.multi_vector_rows import KEYS, by_vector
 from docmill.storage.snapshots.history.folder import StoredSnapshot

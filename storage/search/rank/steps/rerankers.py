@@ -14,8 +14,7 @@ from docmill.storage.plugins.origin import Origin
 from docmill.storage.plugins.registry import Registry, Seam
 from docmill.storage.process.library_threads import one_blas_thread
 from docmill.storage.schema import ChunkRow, indexed_text, part_readings
-from docmill.storage.search.encode.cross_encoder import CrossEncoder, load_cross_encoder
-from docmill.storage.search.encode.library_class import library_class, load_as
+from docmill.storage.search.encode.library_class import CrossEncoder, library_class, load_as, load_cross_encoder
 from docmill.storage.search.encode.space import model_dir
 from docmill.storage.search.encode.text_encoder import TokenVectors
 from docmill.storage.search.rank.candidates.hit import Candidate
@@ -24,7 +23,7 @@ from docmill.storage.search.rank.candidates.token_vectors import TokenMemory
 from docmill.storage.search.rank.steps.rerank_server import RerankServer, is_server
 
 if TYPE_CHECKING:
-    from docmill.storage.search.encode.cross_encoder import CrossEncoder
+    from docmill.storage.search.encode.library_class import CrossEncoder
 
 
 def by_tokens(query: Query, rows: Sequence[ChunkRow]) -> npt.NDArray[np.float64]:

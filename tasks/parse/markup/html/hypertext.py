@@ -18,7 +18,6 @@ from docmill.storage.errors import Rejected
 from docmill.storage.schema import Element, Parsed
 from docmill.tasks.parse.decode import decode
 from docmill.tasks.parse.formats import ParseOptions
-from docmill.tasks.parse.markup.html.form_values import CONTROLS, show_form_values
 from docmill.tasks.parse.markup.html.formulas_and_ruby import make_formulas, mark_script, mark_struck, show_reading
 from docmill.tasks.parse.markup.html.html_nodes import (
     SIGNS,
@@ -35,6 +34,35 @@ from docmill.tasks.parse.pictures.addresses import Loader, nowhere, of_data_uri
 from docmill.tasks.parse.pictures.picture_files import loader_beside
 from docmill.tasks.parse.superscripts import script_classes, script_of
 from docmill.tasks.parse.xml_trees import drop, whole, words_in
+
+CONTROLS = re.compile(r"<(?:input|textarea|select)\b[^>]*\b(?:disabled|readonly)\b", re.IGNORECASE)
+_WRITTEN = frozenset(("", "text", "number", "date", "datetime-local", "month", "week", "time", "email", "tel", "url"))
+"""Types of inputs whose values people write; the values of others are a program's, or secret."""
+_TO_COPY = re.compile(r"<|://")  # addresses and code that a page offers
+_TICKED, _EMPTY = "☒", "☐"  # as in Word and PDF
+
+
+def show_form_values(root: Any) -> None:
+    """Replace controls that state something by their words."""
+    for control in list(root.iter("input", "textarea", "select")):
+        value = " ".join(_value(control).split()) if {"disabled", "readonly"} & set(control.attrib) else ""
+        if value and not _TO_COPY.search(value):
+            tail = control.tail
+            control.clear()
+            control.tag, control.text, control.tail = "span", f" {value} ", tail
+
+
+def _value(control: Any) -> str:
+    if control.tag == "textarea":
+        return "".join(control.itertext())
+    if control.tag == "select":
+        chosen = control.xpath(".//option[@selected]")
+        return ", ".join("".join(one.itertext()).strip() for one in chosen)
+    kind = (control.get("type") or "").strip().lower()
+    if kind in ("checkbox", "radio"):
+        return _EMPTY if control.get("checked") is None else _TICKED
+    return control.get("value") or "" if kind in _WRITTEN else ""
+
 
 _KEPT = re.compile(
     rb"<(?!/?(?:html|head|title|meta|body|p|h[1-6]|pre|table|tr|t[dh]|script|style)\b)/?[A-Za-z][^<>]*>", re.I
