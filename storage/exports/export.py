@@ -124,9 +124,8 @@ def _exported(
     there = {} if anew else dict(zip(*(column.to_pylist() for column in destination.held().columns), strict=True))
     parts = bucket_count(len(found.digests), held.parts if held and not anew else 0)
     stamp = replace(wanted, chunks=len(found.digests), parts=min(parts, stored.snapshot.buckets))
-    return _applied(
-        stored, destination, Revision(stamp, sorted(there.keys() - found.digests.keys()), anew), found, there
-    )
+    revision = Revision(stamp, sorted(there.keys() - found.digests.keys()), anew)
+    return _applied(stored, destination, revision, found, there)
 
 
 def _applied(
@@ -204,7 +203,8 @@ def destination_of(to: str, table: str | None) -> Destination:
     if kind in _FOLDERS:
         return _FOLDERS[kind](_folder(to, rest))
     if kind or Path(to).suffix not in FORMATS:
-        raise ConfigError(f"cannot export to {to!r}; {_why(kind)}{'; '.join(FORMS)}")
+        why = "nothing is written into a bucket: export to a folder, and copy it; " if kind == "s3" else "write "
+        raise ConfigError(f"cannot export to {to!r}; {why}{'; '.join(FORMS)}")
     return SingleFile(Path(to), FORMATS[Path(to).suffix])
 
 
@@ -213,10 +213,6 @@ def path_of(to: str) -> Path:
     if _KIND.match(to):
         raise ConfigError(f"{to} names no file or folder of this machine; write its path")
     return Path(to)
-
-
-def _why(kind: str) -> str:
-    return "nothing is written into a bucket: export to a folder, and copy it; " if kind == "s3" else "write "
 
 
 def _given(to: str, rest: str) -> str:

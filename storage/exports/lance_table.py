@@ -2,9 +2,10 @@
 
 import errno
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -108,17 +109,12 @@ def _merge(table: Any, revision: Revision, rows: Iterator[pa.Table]) -> None:
         merge = table.merge_insert("chunk_id").when_matched_update_all().when_not_matched_insert_all()
         # In one version with the new rows, so that no reader finds a document without its chunks.
         merge = merge.when_not_matched_by_source_delete(_among(left)) if left else merge
-        merge.execute(_reader(_chained(first_rows, rows), revision.stamp.schema))
+        merge.execute(_reader(chain([first_rows], rows), revision.stamp.schema))
     elif left:
         table.delete(_among(left))
 
 
-def _chained(first: pa.Table, rows: Iterator[pa.Table]) -> Iterator[pa.Table]:
-    yield first
-    yield from rows
-
-
-def _reader(rows: Iterator[pa.Table], schema: pa.Schema) -> pa.RecordBatchReader:
+def _reader(rows: Iterable[pa.Table], schema: pa.Schema) -> pa.RecordBatchReader:
     batches = (batch for table in rows for batch in table.cast(schema).to_batches())
     return pa.RecordBatchReader.from_batches(schema, batches)
 

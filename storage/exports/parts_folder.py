@@ -207,45 +207,33 @@ unit L2 norm. `start_char` and `end_char` are half-open and count code points of
 """
 
 
-@dataclass(frozen=True)
-class DatasetFolder:
+class DatasetFolder(PartsFolder):
     """A dataset's folder. Only `data/` is swapped; a card written by the user and `.git` do not change."""
 
-    root: Path
-    takes_deltas = True
+    def __init__(self, home: Path) -> None:
+        super().__init__(home / DATA, PARQUET, "train")
 
     @property
     def name(self) -> str:
         """The path of the folder."""
-        return str(self.root)
+        return str(self.root.parent)
 
     @property
     def figures(self) -> Path:
         """The folder `figures` in it."""
-        return self.root / "figures"
-
-    @property
-    def _data(self) -> PartsFolder:
-        return PartsFolder(self.root / DATA, PARQUET, "train")
+        return self.root.parent / "figures"
 
     @contextmanager
     def claimed(self) -> Iterator[None]:
         """Keep other exports of this machine away from the folder."""
-        self.root.mkdir(OWNER_ONLY, parents=True, exist_ok=True)
-        with self._data.claimed():
+        self.root.parent.mkdir(OWNER_ONLY, parents=True, exist_ok=True)
+        with super().claimed():
             yield
-
-    def stamp(self) -> Stamp | None:
-        """Return what the folder was exported with."""
-        return self._data.stamp()
-
-    def held(self) -> pa.Table:
-        """Return the chunk ids and digests in the folder."""
-        return self._data.held()
 
     def apply(self, revision: Revision, rows: Iterator[pa.Table]) -> None:
         """Update `data/`, and write a card if there is none."""
-        if not (self.root / CARD).exists():
+        card = self.root.parent / CARD
+        if not card.exists():
             stamp = revision.stamp
-            write_whole(self.root / CARD, _CARD.format(model=stamp.model, dimension=stamp.dimension).encode())
-        self._data.apply(revision, rows)
+            write_whole(card, _CARD.format(model=stamp.model, dimension=stamp.dimension).encode())
+        super().apply(revision, rows)

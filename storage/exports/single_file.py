@@ -1,9 +1,10 @@
 """Single file: an export in one file, which is replaced in one step, with its stamp in a file beside it."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -75,7 +76,7 @@ class SingleFile:
         draft.touch(0o600)  # before it has content
         try:
             with boundary("export file"):
-                count = _written(self.rows, draft, revision, _with_first(first, rows), old)
+                count = _written(self.rows, draft, revision, chain([] if first is None else [first], rows), old)
             revision.check(self.name, count)
             self._write_stamps({hash_file(draft): revision.stamp}, keep=True)
             close_to_others(draft, self.path)
@@ -105,13 +106,7 @@ class SingleFile:
         write_whole(self._beside, json.dumps(found, ensure_ascii=False, indent=1).encode(), closed=True)
 
 
-def _with_first(first: pa.Table | None, rows: Iterator[pa.Table]) -> Iterator[pa.Table]:
-    if first is not None:
-        yield first
-        yield from rows
-
-
-def _written(form: RowFormat, draft: Path, revision: Revision, rows: Iterator[pa.Table], old: list[Path]) -> int:
+def _written(form: RowFormat, draft: Path, revision: Revision, rows: Iterable[pa.Table], old: list[Path]) -> int:
     """Write the rows and return the number of rows in the file."""
     left = set(revision.gone)
 

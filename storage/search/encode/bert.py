@@ -21,6 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from docmill.storage.search.encode.space import max_tokens_of, pooling_steps, read_config
+from docmill.storage.search.encode.text_encoder import Tokenizing
 from docmill.storage.search.encode.token_counts import load_tokenizer
 
 _LENGTH_BYTES = 8  # the file starts with the length of its header, as a little-endian number of 8 bytes
@@ -151,7 +152,7 @@ class Layers(Protocol):
         ...
 
 
-class Bert:
+class Bert(Tokenizing):
     """A `Network` (see `text_encoder.py`) that maps its weights from their file and pads no text."""
 
     batch_tokens = BATCH_TOKENS
@@ -172,12 +173,6 @@ class Bert:
         except (OSError, ValueError, KeyError, TypeError, ZeroDivisionError) as error:
             raise Unsupported(f"{folder}: {error!r}") from error
         self._layers = make_layers(self.shape, layers)
-
-    def tokenize(self, texts: Sequence[str]) -> list[list[int]]:
-        return [encoding.ids for encoding in self._tokenizer.encode_batch_fast(list(texts))]
-
-    def locate(self, texts: Sequence[str]) -> list[tuple[list[int], list[tuple[int, int]]]]:
-        return [(found.ids, found.offsets) for found in self._tokenizer.encode_batch(list(texts))]
 
     def embed(self, rows: Sequence[Tokens]) -> Matrix:
         vectors = self.embed_tokens(rows)

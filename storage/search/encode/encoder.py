@@ -27,6 +27,7 @@ from docmill.storage.search.encode.text_encoder import (
     Network,
     ShortenedEncoder,
     TextEncoder,
+    Tokenizing,
     TokenVectors,
     Window,
     half_rounded,
@@ -338,7 +339,7 @@ def _half_network(folder: str, space: EmbeddingSpace, exact: Network) -> Network
     return half if half and agree(exact, half, HALF_TOLERANCE) else None
 
 
-class _SentenceTransformer:
+class _SentenceTransformer(Tokenizing):
     """A sentence-transformers model, on the GPU if there is one; `dtype` is the type of its weights."""
 
     def __init__(self, folder: str, space: EmbeddingSpace, dtype: str = FLOAT32) -> None:
@@ -376,12 +377,6 @@ class _SentenceTransformer:
         on_cpu = model.device.type == "cpu"
         self.batch_tokens = _CPU_BATCH_TOKENS if on_cpu else _GPU_BATCH_TOKENS
         self.lanes = processors() if on_cpu else 1
-
-    def tokenize(self, texts: Sequence[str]) -> list[list[int]]:
-        return [encoding.ids for encoding in self._tokenizer.encode_batch_fast(list(texts))]
-
-    def locate(self, texts: Sequence[str]) -> list[tuple[list[int], list[tuple[int, int]]]]:
-        return [(found.ids, found.offsets) for found in self._tokenizer.encode_batch(list(texts))]
 
     def embed(self, rows: Sequence[npt.NDArray[np.int32]]) -> npt.NDArray[np.float32]:
         found: npt.NDArray[np.float32] = self._run(rows)["sentence_embedding"].float().cpu().numpy()

@@ -21,6 +21,7 @@ from docmill.storage.search.encode.space import (
     read_config,
     static_home,
 )
+from docmill.storage.search.encode.text_encoder import Tokenizing
 from docmill.storage.search.encode.token_counts import read_tokenizer
 
 _ONNX_BATCH = 2048  # as for PyTorch on a CPU
@@ -34,7 +35,7 @@ Matrix = npt.NDArray[np.float32]
 Mask = npt.NDArray[np.int64]
 
 
-class OnnxNetwork:
+class OnnxNetwork(Tokenizing):
     """A `docmill.storage.search.encode.text_encoder.Network`; on a GPU if onnxruntime was built for it."""
 
     batch_tokens = _ONNX_BATCH
@@ -55,12 +56,6 @@ class OnnxNetwork:
         made = self.embed([np.array(self.tokenize([""])[0] or [0], np.int32)]).shape[1]
         if made != space.dimension:
             raise ConfigError(f"{self._file} gives vectors of {made} dimensions, the folder says {space.dimension}")
-
-    def tokenize(self, texts: Sequence[str]) -> list[list[int]]:
-        return [encoding.ids for encoding in self._tokenizer.encode_batch_fast(list(texts))]
-
-    def locate(self, texts: Sequence[str]) -> list[tuple[list[int], list[tuple[int, int]]]]:
-        return [(found.ids, found.offsets) for found in self._tokenizer.encode_batch(list(texts))]
 
     def embed(self, rows: Sequence[npt.NDArray[np.int32]]) -> Matrix:
         if self._pool is None:

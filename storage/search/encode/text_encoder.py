@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -96,6 +96,20 @@ class Network(Protocol):
         ...
 
 
+class Tokenizing:
+    """The half of a `Network` that a tokenizer of the library `tokenizers` does."""
+
+    _tokenizer: Any
+
+    def tokenize(self, texts: Sequence[str]) -> list[list[int]]:
+        """Return the token ids of each text."""
+        return [encoding.ids for encoding in self._tokenizer.encode_batch_fast(list(texts))]
+
+    def locate(self, texts: Sequence[str]) -> list[tuple[list[int], list[tuple[int, int]]]]:
+        """Return the ids, and for each id its span in the text."""
+        return [(found.ids, found.offsets) for found in self._tokenizer.encode_batch(list(texts))]
+
+
 def unit(vectors: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
     """Return float32 (..., dim), rows of unit L2 norm; a vector of zeros stays zero."""
     scaled: npt.NDArray[np.float32] = vectors / np.maximum(np.linalg.norm(vectors, axis=-1, keepdims=True), _LEAST_NORM)
@@ -123,39 +137,31 @@ def first_of(vectors: npt.NDArray[np.float32], dimensions: int) -> npt.NDArray[n
 
 @dataclass(frozen=True, slots=True)
 class ShortenedEncoder:
-    """A `TextEncoder` that returns the first dimensions of another's vectors; vectors of tokens stay complete."""
+    """A `TextEncoder` that does what another one does, with only the first dimensions of its vectors of texts."""
 
     whole: TextEncoder
     space: EmbeddingSpace
 
     def encode(self, texts: Sequence[str]) -> npt.NDArray[np.float32]:
-        """Return what the whole encoder does, shortened."""
         return first_of(self.whole.encode(texts), self.space.dimension)
 
     def encode_late(self, windows: Sequence[Window]) -> npt.NDArray[np.float32]:
-        """Return what the whole encoder does, shortened."""
         return first_of(self.whole.encode_late(windows), self.space.dimension)
 
     def encode_query(self, text: str) -> npt.NDArray[np.float32]:
-        """Return what the whole encoder does, shortened."""
         return first_of(self.whole.encode_query(text), self.space.dimension)
 
     def encode_queries(self, texts: Sequence[str]) -> npt.NDArray[np.float32]:
-        """Return what the whole encoder does, shortened."""
         return first_of(self.whole.encode_queries(texts), self.space.dimension)
 
     def fits(self, texts: Sequence[str]) -> list[bool]:
-        """Return what the whole encoder does."""
         return self.whole.fits(texts)
 
     def check(self, texts: Sequence[str]) -> None:
-        """Raise what the whole encoder does."""
         self.whole.check(texts)
 
     def encode_tokens(self, texts: Sequence[str]) -> list[TokenVectors]:
-        """Return what the whole encoder does."""
         return self.whole.encode_tokens(texts)
 
     def encode_query_tokens(self, text: str) -> TokenVectors:
-        """Return what the whole encoder does."""
         return self.whole.encode_query_tokens(text)

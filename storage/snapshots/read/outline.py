@@ -1,16 +1,14 @@
 """Outline: the sections of a document with their spans, sizes and pages, and how to find one by its name."""
 
-import re
 from bisect import bisect_left
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from docmill.storage.errors import QueryError
 from docmill.storage.schema import Element
 
 OPENING = "0"
 """The number of the section without a heading: the text before the first heading, or all text if there is none."""
-_NUMBER = re.compile(r"\d+(?:\.\d+)*")
 _MOST_NAMED = 12
 """The most sections that a message names; for more, the user can look at the outline."""
 
@@ -85,11 +83,6 @@ def find_section(sections: Sequence[Section], which: str) -> Section:
         return found[0]
     several = f"several sections are called {which!r}" if found else f"no section {which!r}"
     raise QueryError(f"{several}; name one by its number: {_named(found or sections)}")
-
-
-def with_text(section: Section, text: str) -> Section:
-    """Return a section with its text filled in; `text` is the document's text."""
-    return replace(section, text=text[section.start_char : section.end_char])
 
 
 def _end(titles: Sequence[Element], place: int, length: int) -> int:

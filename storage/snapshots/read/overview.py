@@ -58,13 +58,13 @@ def _unreadable(rejects: pa.Table) -> dict[str, str]:
     return {row["uri"]: row["message"] for row in rejects.to_pylist() if row["reason"] == "unreadable"}
 
 
-def history_table(root: Path, last: int) -> pa.Table:
+def history_of(root: Path, last: int) -> list[dict[str, Any]]:
     """Return one row for each kept snapshot up to number `last`."""
-    return pa.Table.from_pylist([_history_row(snapshot) for snapshot in snapshots.each(root, last)])
+    return [_history_row(snapshot) for snapshot in snapshots.each(root, last)]
 
 
 def snapshots_table(root: Path, last: int) -> pa.Table:
-    """Return the SQL view `snapshots`: the rows of `history_table` with the token limit of each snapshot's model."""
+    """Return the SQL view `snapshots`: the rows of `history_of` with the token limit of each snapshot's model."""
     kept = snapshots.each(root, last)
     return pa.Table.from_pylist([{**_history_row(one), "token_limit": one.space.token_limit} for one in kept])
 

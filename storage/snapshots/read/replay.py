@@ -51,8 +51,3 @@ def _documents(hits: Sequence[Hit]) -> tuple[str, ...]:
 
 def _without(documents: Sequence[str], others: Sequence[str]) -> tuple[str, ...]:
     return tuple(uri for uri in documents if uri not in others)
-
-
-def by_movement(found: Sequence[ReplayedQuery]) -> list[ReplayedQuery]:
-    """Sort queries by how much moved: fewest kept documents first, then changed order, then most frequent."""
-    return sorted(found, key=lambda one: (one.kept, one.same, -one.times))

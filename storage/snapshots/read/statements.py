@@ -1,7 +1,7 @@
 """Statements: run SQL over one snapshot, and over other kept snapshots that the statement names."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from itertools import chain
 from pathlib import Path
@@ -18,12 +18,21 @@ from docmill.storage.sql.statement import SqlLimits
 from docmill.storage.sql.statement_pool import query
 
 _AT = re.compile(rf"\b(?:{'|'.join(SCHEMAS)})_at\s*\(\s*'?([\w.-]+)'?\s*\)", re.IGNORECASE)
-_OF_VECTORS = re.compile(rf"\b(?:{'|'.join(OF_VECTORS)}|{EMBEDDINGS}|neighbours)\b", re.IGNORECASE)
+
+
+def _any_of(*names: str) -> re.Pattern[str]:
+    return re.compile(rf"\b(?:{'|'.join(names)})\b", re.IGNORECASE)
+
+
+_OF_VECTORS = _any_of(*OF_VECTORS, EMBEDDINGS, "neighbours")
 """Names in a statement that need the packs of vectors, which a mirror may have to fetch first."""
-_OF_QUESTIONS = re.compile(r"\basked_questions\b", re.IGNORECASE)
-_OF_QUERIES = re.compile(rf"\b(?:queries|{'|'.join(OF_QUERIES)})\b", re.IGNORECASE)
-_OF_LEARNED = re.compile(r"\blearned\b", re.IGNORECASE)
-_OF_JUDGEMENTS = re.compile(r"\bjudgements\b", re.IGNORECASE)
+_READ_IF_NAMED: tuple[tuple[str, re.Pattern[str], Callable[[Path], pa.Table]], ...] = (
+    ("asked_questions", _any_of("asked_questions"), measurements.read_asked),  # many times larger than the measures
+    ("judgements", _any_of("judgements"), judgements.table),  # each is a file of its own
+    ("queries", _any_of("queries", *OF_QUERIES), query_log.table),
+    ("learned", _any_of("learned"), learned_settings.table),
+)
+"""Tables beside the snapshot that are read only if a statement names them or a view of them."""
 
 
 def run_statement(stored: StoredSnapshot, statement: str, limits: SqlLimits) -> pa.Table:
@@ -31,18 +40,8 @@ def run_statement(stored: StoredSnapshot, statement: str, limits: SqlLimits) -> 
     files = {name: stored.paths(name) for name in SCHEMAS}
     if _OF_VECTORS.search(statement):
         files[EMBEDDINGS] = _packs_of_space(stored)
-    extra = {
-        "snapshots": snapshots_table(stored.root, stored.number),
-        "evaluations": measurements.read(stored.root),
-    }
-    if _OF_QUESTIONS.search(statement):  # their texts and hits are many times larger than the measures
-        extra["asked_questions"] = measurements.read_asked(stored.root)
-    if _OF_JUDGEMENTS.search(statement):  # each is a file of its own
-        extra["judgements"] = judgements.table(stored.root)
-    if _OF_QUERIES.search(statement):
-        extra["queries"] = query_log.table(stored.root)
-    if _OF_LEARNED.search(statement):
-        extra["learned"] = learned_settings.table(stored.root)
+    extra = {"snapshots": snapshots_table(stored.root, stored.number), "evaluations": measurements.read(stored.root)}
+    extra |= {name: read(stored.root) for name, sign, read in _READ_IF_NAMED if sign.search(statement)}
     return query(files, extra, statement, limits, _past(stored, statement), stored.snapshot.keys)
 
 

@@ -438,13 +438,14 @@ class Store(StoreFeedback):
             >>> [(one.query, one.same) for one in store.replay(store, ["undo a commit"])]
             [('undo a commit', True)]
         """
-        from docmill.storage.snapshots.read.replay import by_movement, replayed
+        from docmill.storage.snapshots.read.replay import replayed
 
         asked = self.queries()[:_REPLAYED] if queries is None else ()
         chosen = {one.query: one.times for one in asked} or dict.fromkeys(queries or (), 1)
         before, after = (one.search_all([*chosen], k, mode, **how) for one in (self, other))
         pairs = zip(chosen.items(), before, after, strict=True)
-        return by_movement([replayed(query, times, old, new) for (query, times), old, new in pairs])
+        found = [replayed(query, times, old, new) for (query, times), old, new in pairs]
+        return sorted(found, key=lambda one: (one.kept, one.same, -one.times))
 
     def status(self) -> dict[str, Any]:
         """Return counts and properties of the snapshot.
@@ -490,7 +491,6 @@ class Store(StoreFeedback):
             >>> [row["snapshot"] for row in store.history()]
             [1]
         """
-        from docmill.storage.snapshots.read.overview import history_table
+        from docmill.storage.snapshots.read.overview import history_of
 
-        rows: list[dict[str, Any]] = history_table(self.root, self.snapshot.number).to_pylist()
-        return rows
+        return history_of(self.root, self.snapshot.number)

@@ -3,6 +3,7 @@
 import os
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any, Self
 from weakref import finalize
@@ -230,10 +231,11 @@ class StoredDocuments:
             >>> store.section("git.md", "undo").text.splitlines()[0]
             '# Undo'
         """
-        from docmill.storage.snapshots.read.outline import find_section, outline, with_text
+        from docmill.storage.snapshots.read.outline import find_section, outline
 
         document = self.document(uri)
-        return with_text(find_section(outline(document.text, document.elements), which), document.text)
+        found = find_section(outline(document.text, document.elements), which)
+        return replace(found, text=document.text[found.start_char : found.end_char])
 
     def chunks(self, ids: Sequence[str]) -> dict[str, ChunkRow]:
         """Return chunks by their ids.
