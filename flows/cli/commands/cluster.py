@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from docmill.flows.cli.terminal.command import command, settings_of, takes
+from docmill.flows.cli.terminal.command import command, command_group, settings_of, takes
 from docmill.flows.cli.terminal.output import note
 
 if TYPE_CHECKING:
@@ -21,17 +21,7 @@ _AGAIN_S = 1.0
 """Seconds before a worker without a scheduler tries again, so that one that ends at once does not restart in a loop."""
 
 
-group = typer.Typer(
-    name="cluster",
-    help="Try a cluster on this machine, or start its scheduler.",
-    rich_markup_mode=None,
-    no_args_is_help=True,
-)
-
-
-@group.callback()
-def _group() -> None:
-    """Try a cluster on this machine, or start its scheduler."""
+group = command_group("cluster", "Try a cluster on this machine, or start its scheduler.")
 
 
 @command("cluster")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from docmill.flows.cli.commands.search_and_sql import At, Principal
-from docmill.flows.cli.terminal.command import command, settings_of
+from docmill.flows.cli.terminal.command import command, opened_store
 from docmill.flows.cli.terminal.interruption import interruptible
 from docmill.flows.cli.terminal.output import AsJson, note, print_json, print_text
 from docmill.flows.cli.terminal.progress import waiting
@@ -58,18 +58,15 @@ def export(
     The first export writes all chunks. Later ones write changed chunks and delete removed ones. Passwords and keys come
     from the environment, such as PGPASSWORD and QDRANT_API_KEY.
     """
-    settings = settings_of(context)
-    from docmill.storage.snapshots.read.store import open_store
-
     if atlas:
         if table or where or since or replace:
             raise ConfigError("--atlas writes the whole map: it takes no --table, --where, --since or --replace")
         from docmill.storage.exports.export import path_of
 
         target = path_of(to)
-        _export_map(open_store(settings.store, at, principals=principal), target, as_json)
+        _export_map(opened_store(context, at, principal), target, as_json)
         return
-    opened = open_store(settings.store, at, principals=principal)
+    opened = opened_store(context, at, principal)
     with opened as store, interruptible(lambda: _KEPT), waiting("exporting"):
         done = store.export(to, table=table, where=where, since=since, replace=replace)
     if as_json:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from docmill.flows.cli.commands.search_and_sql import At
-from docmill.flows.cli.terminal.command import command_group, settings_of, takes
+from docmill.flows.cli.terminal.command import command_group, opened_store, takes
 from docmill.flows.cli.terminal.output import AsJson, may_write, note, plain, print_found, print_json, write_output
 from docmill.flows.runs.phases import counted
 from docmill.storage.errors import QueryError
@@ -32,10 +32,7 @@ def list_judgements(
     as_json: AsJson = False,
 ) -> None:
     """List what people have judged, and where each passage is now."""
-    settings = settings_of(context)
-    from docmill.storage.snapshots.read.store import open_store
-
-    with open_store(settings.store, at) as store:
+    with opened_store(context, at) as store:
         found = store.judgements(query)
     rows = [one.as_row() for one in found] if as_json else [_row(one) for one in found]
     print_found(rows, as_json, "Nothing was judged yet.")
@@ -72,13 +69,11 @@ def add(
     as_json: AsJson = False,
 ) -> None:
     """Judge a passage as an answer to a query."""
-    settings = settings_of(context)
     if nothing and (chunk or uri):
         raise QueryError("--nothing says that no passage answers: leave out --chunk and --uri")
-    from docmill.storage.snapshots.read.store import open_store
 
     name = getpass.getuser() if by is None else by
-    with open_store(settings.store, at) as store:
+    with opened_store(context, at) as store:
         made = store.judge(query, chunk or None, not (wrong or nothing), by=name, uri=uri, quotation=quote, note=remark)
     if as_json:
         print_json(asdict(made))
@@ -93,10 +88,7 @@ def withdraw(
     as_json: AsJson = False,
 ) -> None:
     """Take judgements back."""
-    settings = settings_of(context)
-    from docmill.storage.snapshots.read.store import open_store
-
-    with open_store(settings.store) as store:
+    with opened_store(context) as store:
         gone = [store.withdraw(one) for one in ids]
     if as_json:
         print_json([asdict(one) for one in gone])
@@ -112,11 +104,9 @@ def export(
     as_json: AsJson = False,
 ) -> None:
     """Write the judged queries with their answers as the questions that `evaluate` reads."""
-    settings = settings_of(context)
-    from docmill.storage.snapshots.read.store import open_store
     from docmill.tasks.evaluate.judgement_questions import as_csv, questions_of
 
-    with open_store(settings.store, at) as store:
+    with opened_store(context, at) as store:
         judged = store.judgements()
     questions = questions_of(judged)
     write_output(file, as_csv(questions).encode())

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from docmill.flows.cli.commands.search_and_sql import At
-from docmill.flows.cli.terminal.command import command, settings_of
+from docmill.flows.cli.terminal.command import command, opened_store, settings_of
 from docmill.flows.cli.terminal.output import (
     AsJson,
     may_write,
@@ -43,12 +43,10 @@ def list_documents(
     as_json: AsJson = False,
 ) -> None:
     """List the documents: their type, chunks, size, dates and warnings."""
-    settings = settings_of(context)
     from docmill.flows.serving.answers import document_row
-    from docmill.storage.snapshots.read.store import open_store
     from docmill.storage.sql.document_warnings import messages_of
 
-    with open_store(settings.store, at) as store:
+    with opened_store(context, at) as store:
         rows = store.documents(where, prefix=prefix, after=after, limit=limit)
         found = [document_row(row) | {"warnings": messages_of(row.metadata, row.metadata_warnings)} for row in rows]
         print_found(found if as_json else [*map(_listed, found)], as_json, "No document matches.")
@@ -78,13 +76,11 @@ def show(
     as_json: AsJson = False,
 ) -> None:
     """Show one document: its facts, its outline and its chunks."""
-    settings = settings_of(context)
     from docmill.flows.serving.answers import CHUNK_COLUMNS, document_row, section_row
     from docmill.storage.snapshots.read.outline import outline
-    from docmill.storage.snapshots.read.store import open_store
     from docmill.storage.snapshots.read.stored_documents import chunks_in
 
-    with open_store(settings.store, at) as store:
+    with opened_store(context, at) as store:
         document = store.document(uri)
         chunks = chunks_in(store, document.row, CHUNK_COLUMNS)
     facts = {**document_row(document.row), "metadata": document.metadata, "warnings": document.warnings}

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from docmill.flows.cli.commands.search_and_sql import At, Mode
-from docmill.flows.cli.terminal.command import command, command_group, settings_of, takes
+from docmill.flows.cli.terminal.command import command, command_group, opened_store, settings_of, takes
 from docmill.flows.cli.terminal.output import AsJson, note, print_found, print_json
 from docmill.flows.runs.phases import counted
 
@@ -27,10 +27,7 @@ def list_queries(
     as_json: AsJson = False,
 ) -> None:
     """List the logged queries, the most frequent first."""
-    settings = settings_of(context)
-    from docmill.storage.snapshots.read.store import open_store
-
-    with open_store(settings.store) as store:
+    with opened_store(context) as store:
         found = [asdict(one) for one in store.queries()[:limit]]
     print_found(found if as_json else [_row(one) for one in found], as_json, _EMPTY)
 
@@ -55,10 +52,7 @@ def gaps(context: typer.Context, at: At = None, as_json: AsJson = False) -> None
 
     Asks each of them again, at most 200.
     """
-    settings = settings_of(context)
-    from docmill.storage.snapshots.read.store import open_store
-
-    with open_store(settings.store, at) as store:
+    with opened_store(context, at) as store:
         found = store.gaps()
         is_logged = bool(found or store.queries())
     rows = [asdict(one) for one in found] if as_json else [

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from docmill.flows.cli.terminal.command import command, settings_of
+from docmill.flows.cli.terminal.command import command, opened_store, settings_of
 from docmill.flows.cli.terminal.output import is_terminal, may_write, note, plain, print_json, write_output
 from docmill.flows.cli.terminal.progress import waiting
 from docmill.flows.cli.terminal.table_formats import BINARY, TableFormat, format_of, render
@@ -101,7 +101,7 @@ def search(
     how = how_of(settings.search, passages=passages, min_confidence=min_confidence, language=language)
     how["parents"] = parents
     with waiting("searching"):
-        rewrite = _rewrite_of(settings)
+        rewrite = rewrite_of_search(settings)
         found = _each(asked, lambda texts: store.search_all(texts, k, mode.value, where, rewrite=rewrite, **how))
     _log(store, found, mode, where is not None, settings)
     for said in _remarks(store, mode, [own.hits for own in found]):
@@ -193,7 +193,7 @@ def _remarks(store: "Store", mode: Mode, found: "Sequence[Sequence[Hit]]") -> "I
     yield from dict.fromkeys(one.said for one in notes if one.step == REMARK)
 
 
-def _rewrite_of(settings: "Settings") -> "Rewrite | None":
+def rewrite_of_search(settings: "Settings") -> "Rewrite | None":
     """Return the query rewriter if the settings ask for one. Without it, a search imports no modules of a run."""
     if settings.search.expand != "model":
         return None
@@ -244,11 +244,9 @@ def sql(
     if query is None:
         _describe(form, output)
         return
-    settings = settings_of(context)
     _prepare()
-    from docmill.storage.snapshots.read.store import open_store
 
-    _put(open_store(settings.store, at, principals=principal).sql(query), form, output)
+    _put(opened_store(context, at, principal).sql(query), form, output)
 
 
 def _describe(form: TableFormat, output: Path | None) -> None:

@@ -3,13 +3,12 @@
 import threading
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from docmill.flows.cli.commands.search_and_sql import At, Principal
+from docmill.flows.cli.commands.search_and_sql import At, Principal, rewrite_of_search
 from docmill.flows.cli.terminal.command import UsageError, checked_settings_of, command, settings_of
 from docmill.flows.cli.terminal.interruption import interruptible
 from docmill.flows.cli.terminal.output import note, print_text
@@ -21,7 +20,6 @@ if TYPE_CHECKING:
     from docmill.flows.serving.access import Access
     from docmill.flows.serving.answers import Searching
     from docmill.flows.serving.audit import AuditLog
-    from docmill.flows.serving.mcp.mcp_server import RunTools
     from docmill.flows.serving.open_stores import OpenStores
     from docmill.flows.serving.page.add_documents import Adding
     from docmill.flows.serving.search_pool import SearchPool
@@ -88,7 +86,7 @@ def mcp(
     from docmill.storage.process.extras import extra
 
     with extra("mcp", "`docmill mcp`"):
-        from docmill.flows.serving.mcp.mcp_server import mcp_http_app, mcp_server
+        from docmill.flows.serving.mcp.mcp_server import RunTools, mcp_http_app, mcp_server
     if http and principal:
         raise ConfigError("--principal is for one client: with --http, DOCMILL_TOKENS names those of each token")
     access = _access(host, port, no_token, allow_host, ()) if http else None
@@ -97,7 +95,7 @@ def mcp(
         _check_whole(principals)
     pool = _pool(processes) if http else None
     served = _opened(stores, settings, principals, "--allow-ingest" * allow_ingest, pool)
-    runs = _runs(settings, served.names[0]) if allow_ingest else None
+    runs = RunTools(settings, served.names[0]) if allow_ingest else None
     server = mcp_server(served, _noted(settings, "mcp"), runs, _log(audit), allow_judging)
     threading.Thread(target=served.take_up, daemon=True).start()  # the model loads while the client introduces itself
     if access is None:
@@ -271,34 +269,17 @@ def _check(named: dict[str, Path], settings: "Settings", writing: str) -> None:
             open_folder(place).existing()
 
 
-def searching_of(settings: "Settings") -> "Searching":
-    """Return the search options of the settings."""
-    from docmill.flows.config.search_settings import how_of
-    from docmill.flows.serving.answers import Searching
-
-    if settings.search.expand != "model":
-        return Searching(how_of(settings.search))
-    from docmill.flows.config.from_settings import rewrite_of
-
-    return Searching(how_of(settings.search), rewrite_of(settings))
-
-
 def _noted(settings: "Settings", door: str) -> "Searching":
     """Return the search options of the settings, with logging and a cache of answers."""
-    from docmill.flows.config.search_settings import log_bounds_of
+    from docmill.flows.config.search_settings import how_of, log_bounds_of
+    from docmill.flows.serving.answers import Searching
     from docmill.flows.serving.kept_searches import KeptSearches
     from docmill.flows.serving.query_notes import QueryNotes
 
     cache, alike = settings.search.cache, settings.search.cache_alike
     kept = KeptSearches(cache, alike) if cache else None
     notes = QueryNotes(log_bounds_of(settings.queries), door) if settings.queries.log else None
-    return replace(searching_of(settings), notes=notes, kept=kept)
-
-
-def _runs(settings: "Settings", name: str) -> "RunTools":
-    from docmill.flows.serving.mcp.mcp_server import RunTools
-
-    return RunTools(settings, name)
+    return Searching(how_of(settings.search), rewrite_of_search(settings), notes, kept)
 
 
 _HELD = 1000

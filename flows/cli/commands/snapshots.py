@@ -11,7 +11,7 @@ import typer
 
 from docmill.flows.cli.commands.search_and_sql import At
 from docmill.flows.cli.terminal.command import command, settings_of
-from docmill.flows.cli.terminal.output import AsJson, note, plain, print_found, print_json, print_rows
+from docmill.flows.cli.terminal.output import AsJson, minute, note, plain, print_found, print_json, print_rows
 from docmill.storage.errors import QueryError
 
 if TYPE_CHECKING:
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
 VERBS = ("remove", "erase", "restore", "undelete", "reembed")
 """Commands besides `ingest` that commit their own run; `compact` and `repair` commit without one."""
-_TO_THE_MINUTE = len("2026-11-24T15:40")
 
 
 @command("store")
@@ -56,7 +55,7 @@ def history_rows(
         own = ", ".join(tag for tag, tagged in tags.items() if tagged == number)
         yield {
             "snapshot": number,
-            "created (UTC)": snapshot["created"][:_TO_THE_MINUTE].replace("T", " "),
+            "created (UTC)": minute(snapshot["created"]),
             **_made(runs.get(number)),
             "documents": snapshot["documents"],
             "chunks": snapshot["chunks"],

@@ -9,8 +9,8 @@ import typer
 
 from docmill.flows.cli.commands.ingest_and_plan import print_report, run
 from docmill.flows.cli.commands.init import toml_value
-from docmill.flows.cli.terminal.command import checked_settings_of, command, settings_of
-from docmill.flows.cli.terminal.output import AsJson, note, plain, print_found, print_json, print_rows
+from docmill.flows.cli.terminal.command import checked_settings_of, command, opened_store, settings_of
+from docmill.flows.cli.terminal.output import AsJson, minute, note, plain, print_found, print_json, print_rows
 from docmill.flows.runs.phases import first_of
 
 if TYPE_CHECKING:
@@ -171,17 +171,14 @@ def rejects(
     """List the rejected files and the reason for each."""
     from docmill.flows.runs.run_options import RunOptions
 
-    settings = settings_of(context)
     if retry:
         print_report(run(checked_settings_of(context), (), RunOptions(retry=True)), as_json)
-    from docmill.storage.snapshots.read.store import open_store
 
     columns = "uri, reason, message, parser, content_hash, size, source, first_seen, last_seen"
-    rows = open_store(settings.store).sql(f"SELECT {columns} FROM rejects ORDER BY uri").to_pylist()
+    rows = opened_store(context).sql(f"SELECT {columns} FROM rejects ORDER BY uri").to_pylist()
     print_found(rows, as_json, "Nothing was rejected.", ("uri", "reason", "message"))
 
 
-_TO_THE_MINUTE = len("2026-11-24T15:40")
 _NEVER = "never"
 
 
@@ -245,11 +242,6 @@ def seen(row: Mapping[str, Any]) -> str:
     listed, fetched = (_counted(row, name) for name in ("listed", "fetched"))
     problem = f"; not reached since {minute(row['failed'])}" if row["failed"] else ""
     return f"{listed} listed and {fetched} fetched at {minute(row['succeeded']) or _NEVER}{problem}"
-
-
-def minute(time: str) -> str:
-    """Return a time to the minute."""
-    return time[:_TO_THE_MINUTE].replace("T", " ")
 
 
 def _counted(row: Mapping[str, Any], name: str) -> str:

@@ -2,13 +2,12 @@
 
 import time
 from collections.abc import Iterable, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from docmill.flows.cli.commands.ingest_and_plan import AllowDelete, RefreshContexts, Sources
-from docmill.flows.cli.terminal.command import checked_settings_of, command
+from docmill.flows.cli.terminal.command import checked_settings_of, command, settings_file_of
 from docmill.flows.cli.terminal.output import note, print_json, print_text
 from docmill.flows.cli.terminal.progress import progress_shown
 from docmill.flows.watching.watch_options import DEBOUNCE_S, EVERY_S, POLL_S, WatchOptions
@@ -135,14 +134,7 @@ def schedule(
     from docmill.flows.prefect.scheduled_runs import serve as serve_flow
 
     observer = _observer(settings, named) if watch else None
-    serve_flow(settings, named, cron, observer, _file_of(context) if learn else None)
-
-
-def _file_of(context: typer.Context) -> Path:
-    """Return the settings file that learning reads and changes."""
-    from docmill.flows.config.configuration import FILE_NAME, chosen_file
-
-    return (chosen_file(context.meta["config"]) or Path(FILE_NAME)).absolute()
+    serve_flow(settings, named, cron, observer, settings_file_of(context) if learn else None)
 
 
 def _observer(settings: "Settings", sources: Sequence[str]) -> "Observer":

@@ -5,7 +5,7 @@ import json
 import logging
 import sys
 import traceback
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from functools import cache
 from pathlib import Path
@@ -23,6 +23,7 @@ from docmill.storage.errors import ConfigError, DocmillError, Transient
 if TYPE_CHECKING:
     from docmill.flows.config.configuration import Key, KeyPath
     from docmill.flows.config.settings import Settings
+    from docmill.storage.snapshots.read.store import Store
 
 FAILED, WRONG_USAGE = 1, 2
 """Exit statuses: an error with a message, and a wrong command line."""
@@ -86,6 +87,14 @@ def settings_of(context: typer.Context) -> "Settings":
     return _reach(settings) if reaches else settings
 
 
+def opened_store(context: typer.Context, at: str | None = None, principals: Sequence[str] | None = None) -> "Store":
+    """Return the store of the settings, opened at a snapshot or a tag."""
+    settings = settings_of(context)
+    from docmill.storage.snapshots.read.store import open_store
+
+    return open_store(settings.store, at, principals=principals)
+
+
 def checked_settings_of(context: typer.Context, ahead: "Callable[[Settings], None] | None" = None) -> "Settings":
     """Return the settings for a command that ingests; raise `ConfigError` with a finding for each wrong value.
 
@@ -100,6 +109,13 @@ def checked_settings_of(context: typer.Context, ahead: "Callable[[Settings], Non
     if wrong := list(wrong_values(settings)):
         raise ConfigError(*spelled(wrong, context.meta["flags"], context.meta["config"], assigned_of(context)))
     return settings
+
+
+def settings_file_of(context: typer.Context) -> Path:
+    """Return the path of the settings file, which need not exist."""
+    from docmill.flows.config.configuration import FILE_NAME, chosen_file
+
+    return (chosen_file(context.meta["config"]) or Path(FILE_NAME)).absolute()
 
 
 def assigned_of(context: typer.Context) -> "dict[KeyPath, Any]":

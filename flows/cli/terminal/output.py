@@ -120,6 +120,11 @@ def print_rows(rows: Sequence[Mapping[str, Any]], columns: Iterable[str] = ()) -
     typer.echo(f"{typer.style(head, bold=True) if colours() else head}{line}{rest}")
 
 
+def minute(time: str) -> str:
+    """Return a time in ISO 8601 to the minute."""
+    return time[: len("2026-11-24T15:40")].replace("T", " ")
+
+
 def print_found(rows: Sequence[Mapping[str, Any]], as_json: bool, nothing: str, columns: Iterable[str] = ()) -> None:
     """Print rows as JSON or as a table. Without rows, print the sentence `nothing` instead of the table."""
     if as_json:

@@ -8,7 +8,14 @@ import typer
 
 from docmill.flows.cli.commands.evaluate.evaluate_group import Made
 from docmill.flows.cli.commands.ingest_and_plan import Sources
-from docmill.flows.cli.terminal.command import checked_settings_of, command, command_group, settings_of, takes
+from docmill.flows.cli.terminal.command import (
+    checked_settings_of,
+    command,
+    command_group,
+    settings_file_of,
+    settings_of,
+    takes,
+)
 from docmill.flows.cli.terminal.output import AsJson, may_write, note, print_found, print_json, print_rows, print_text
 from docmill.flows.runs.phases import counted
 from docmill.storage.errors import ConfigError
@@ -186,7 +193,7 @@ def run(
     if not named:
         raise ConfigError("no source given; name a folder, or set `sources` in docmill.toml")
     options = TuneOptions(budget=budget, measure=measure)
-    found = learn(settings, _file_of(context), named, options, _tell)
+    found = learn(settings, settings_file_of(context), named, options, _tell)
     for line in found.why:
         note(line)
     _print_learned(found.changes, as_json, "Nothing was decided.")
@@ -211,19 +218,13 @@ def undo(
     settings = settings_of(context)
     from docmill.flows.measure.learn import take_back
 
-    back = take_back(settings, _file_of(context), change)
+    back = take_back(settings, settings_file_of(context), change)
     if as_json:
         print_json(asdict(back))
         return
     print_text(f"{back.what} was taken back; before it: {back.before.strip() or 'the default'}")
     if back.content_type:
         note("the next ingest splits its documents as before")
-
-
-def _file_of(context: typer.Context) -> Path:
-    from docmill.flows.config.configuration import FILE_NAME, chosen_file
-
-    return chosen_file(context.meta["config"]) or Path(FILE_NAME)
 
 
 def _print_learned(changes: "list[LearnedChange]", as_json: bool, nothing: str) -> None:
