@@ -256,7 +256,8 @@ def chunk_map(store: Store) -> ChunkMap:
     if not len(rows):
         return ChunkMap(rows.drop_columns("text"), np.zeros((0, 2), np.float32), (), all_rows, pending)
     keys = pc.unique(rows.column("embedding_key")).sort()
-    placed = _placed(_kept_in(store), keys, lambda some: _vectors(held, some))
+    kept = store.root / "cache" / "map" / f"places-{store.snapshot.space.id}.parquet"
+    placed = _placed(kept, keys, lambda some: _vectors(held, some))
     at = pc.index_in(rows.column("embedding_key"), value_set=keys).to_numpy()
     places = np.clip(placed[at] + _jitter(rows.column("chunk_id")), 0, 1).astype(np.float32)
     language = store.stored.snapshot.keywords.language
@@ -265,11 +266,6 @@ def chunk_map(store: Store) -> ChunkMap:
     named = Named(rows.column("text"), rows.column("uri"), titles)
     labels = labels_of(places, named, stop_words(languages_in(language)))
     return ChunkMap(rows.drop_columns("text"), places, labels, all_rows - len(rows), pending)
-
-
-def _kept_in(store: Store) -> Path:
-    """Return the file with the places of an embedding space."""
-    return store.root / "cache" / "map" / f"places-{store.snapshot.space.id}.parquet"
 
 
 def _vectors(packs: Packs, keys: pa.Array) -> Floats:

@@ -51,11 +51,8 @@ def changed_files(store: Path, sources: Sequence[str]) -> Iterator[str]:
 
 def _last_run(store: Path) -> int:
     """Return when a run last committed or recorded the files seen, in nanoseconds since 1970, or 0 if never."""
-    return max(map(_time_of, (store / "snapshots", store / "cache" / "files.parquet")))
-
-
-def _time_of(path: Path) -> int:
-    return path.stat().st_mtime_ns if path.exists() else 0
+    marks = (store / "snapshots", store / "cache" / "files.parquet")
+    return max((path.stat().st_mtime_ns for path in marks if path.exists()), default=0)
 
 
 def _files(folder: Path, store: Path) -> "Iterator[os.DirEntry[str]]":

@@ -54,8 +54,6 @@ def server_of(app: Any, access: Access, end_s: int = _END_S) -> "uvicorn.Server"
     """Return a server for an application, with limits on its connections."""
     import uvicorn
 
-    from docmill.flows.serving.connections import most_connections, timed_connection
-
     config = uvicorn.Config(
         app,
         http=timed_connection(access.patience.head_s, most_connections()),

@@ -12,12 +12,12 @@ from docmill.tasks.context.summary_sentences import most_central, prose_sentence
 from docmill.tasks.model.prompt import Prompt
 from docmill.tasks.split.parts.blocks import blocks
 from docmill.tasks.split.parts.part import Part
-from docmill.tasks.split.parts.strategy_options import Optimize, Options
+from docmill.tasks.split.parts.strategy_options import Level, Optimize, Options
 from docmill.tasks.split.spans.cut_places import prose_cuts
 from docmill.tasks.split.spans.pieces import LINE, Piece, fit, merge
 from docmill.tasks.split.spans.sizing import Room
 from docmill.tasks.split.spans.span import Span, trim
-from docmill.tasks.split.splitter import Level, Splitter
+from docmill.tasks.split.splitter import Splitter
 
 SUMMARY = "summary"
 NOWHERE = Span(0, 0)

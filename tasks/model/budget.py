@@ -35,10 +35,8 @@ class Budget:
         """Return the cost of tokens; 0 without prices."""
         plain = usage.input - usage.cached - usage.written
         parts = {"input": plain, "cached": usage.cached, "written": usage.written, "output": usage.output}
-        return sum(count * self._price(name) for name, count in parts.items()) / _PRICED_TOKENS
-
-    def _price(self, name: str) -> float:
-        return self.prices.get(name, self.prices.get(_FALLBACK.get(name, ""), 0.0))
+        prices = {name: self.prices.get(name, self.prices.get(_FALLBACK.get(name, ""), 0.0)) for name in parts}
+        return sum(count * prices[name] for name, count in parts.items()) / _PRICED_TOKENS
 
 
 class Purse:

@@ -117,11 +117,8 @@ def _is_reject(result: Result) -> TypeGuard[StagedDocument]:
 
 def _count_parsed(part: Iterable[tuple[PlannedFile, Result]]) -> int:
     """Count the contents that this run parsed; files of equal content share one work item."""
-    return len({planned.work.key for planned, result in part if planned.work and _was_parsed(result)})
-
-
-def _was_parsed(result: Result) -> bool:
-    return isinstance(result, StagedDocument) and result.parsed
+    parsed = (planned.work for planned, result in part if isinstance(result, StagedDocument) and result.parsed)
+    return len({work.key for work in parsed if work})
 
 
 def _fallen(state: StoreState, plan: Plan, rejects: Sequence[RejectRow]) -> tuple[list[str], list[str]]:

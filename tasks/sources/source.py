@@ -326,24 +326,17 @@ class PathRules:
             # The cheapest rules come first: most paths are decided by their name alone.
             name in (self.options.ignore_file, self.options.settings_file)
             or self._is_hidden(name)
-            or self._is_excluded(path)
+            or self._exclude.match(path)
             # A folder may contain included files.
             or not (is_folder or self._is_included(path) or (is_sidecar(name) and not in_container))
-            or self._is_ignored(path)
+            or any(path.startswith(folder) and rules.match(path[len(folder) :]) for folder, rules in self._local)
         )
 
     def _is_hidden(self, name: str) -> bool:
         return name.startswith(_HIDDEN) and not self.options.hidden
 
-    def _is_excluded(self, path: str) -> bool:
-        return self._exclude.match(path)
-
     def _is_included(self, path: str) -> bool:
         return self._include is None or self._include.match(path)
-
-    def _is_ignored(self, path: str) -> bool:
-        """Return whether an ignore file in a folder above excludes a path."""
-        return any(path.startswith(folder) and rules.match(path[len(folder) :]) for folder, rules in self._local)
 
     def drop_item(self, name: str) -> bool:
         """Return whether the patterns exclude a path or a folder above it."""

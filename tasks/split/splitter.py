@@ -2,35 +2,16 @@
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, is_dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from docmill.storage.plugins.origin import Origin, plugin_failed
-from docmill.tasks.split.parts.strategy_options import Options
+from docmill.tasks.split.parts.strategy_options import Level, Options, Propose, Proposed, Split
 from docmill.tasks.split.spans.span import Span
 
 if TYPE_CHECKING:
     from docmill.tasks.split.parts.part import Part
 
 _SHOWN = 40  # characters of a text in a message, enough to find it
-
-Split = Callable[["Part", Any], list[Span]]
-
-
-class Proposed(NamedTuple):
-    """Spans, and the name of the strategy that made them; after a fallback, it is not the requested one."""
-
-    spans: list[Span]
-    strategy: str
-
-
-Propose = Callable[["Part", Any], Proposed]
-
-
-class Level(NamedTuple):
-    """Chunks below those of the previous level, each of which is split as a part; `role` is their name."""
-
-    role: str
-    split: Split
 
 
 @dataclass(frozen=True, slots=True)

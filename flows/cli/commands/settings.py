@@ -89,7 +89,11 @@ def _entry(one: "Present", width: int) -> Iterator[str]:
     """Yield the lines of a key: its value, its meaning and the origin of the value."""
     yield from _wrapped(f"{one.key.dotted} = {_shown(one)}", "  ", width)
     yield from _wrapped(one.key.field.description or "", _INDENT, width)
-    said = "default" if one.origin == "default" else f"from {one.place}; default {_toml(one.key.field.get_default())}"
+    said = (
+        "default"
+        if one.origin == "default"
+        else f"from {one.place}; default {toml_value(_bare(one.key.field.get_default()))}"
+    )
     said += "" if one.origin == "environment" else f"; variable {one.key.variable}"
     yield from _wrapped(said, _INDENT, width)
 
@@ -118,10 +122,6 @@ def _without_accounts(value: Any) -> Any:
     if isinstance(value, dict):
         return {name: _without_accounts(one) for name, one in value.items()}
     return [_without_accounts(one) for one in value] if isinstance(value, list) else value
-
-
-def _toml(value: Any) -> str:
-    return toml_value(_bare(value))
 
 
 def _bare(value: Any) -> Any:

@@ -51,7 +51,8 @@ class SplitTrials:
             docmill.errors.ConfigError: There is no such strategy, or one of its options is wrong.
         """
         space = store.snapshot.space
-        route = self._route(asked) if asked.strategy else None
+        options = {**self._settings.split.get(asked.strategy, {}), **asked.options}
+        route = Route(asked.strategy, options) if asked.strategy else None
         document = store.document(asked.uri)
         row = document.row
         task = Resplitting(
@@ -85,9 +86,6 @@ class SplitTrials:
         with one_blas_thread():
             cosines = iter((vectors @ asked).tolist())
         return [max(islice(cosines, len(own))) for own in texts]
-
-    def _route(self, asked: AskedTrial) -> Route:
-        return Route(asked.strategy, {**self._settings.split.get(asked.strategy, {}), **asked.options})
 
     def _with_model(self, model: str, revision: str) -> Settings:
         """Return the settings with the model of the store, whose tokenizer counts the tokens of the chunks."""

@@ -72,7 +72,7 @@ class _OpenedFile:
             raise self._damaged(error) from error
         self._names = frozenset(self._file.schema_arrow.names)
         self._spans = list(_spans(self._file.metadata))
-        self._blank = lru_cache(_KEPT)(partial(_is_blank, self._file.metadata))
+        self.is_blank = lru_cache(_KEPT)(partial(_is_blank, self._file.metadata))
 
     def rows(self, column: str, ids: Collection[str], names: Sequence[str]) -> pa.Table:
         """Return the rows whose `column` is among `ids`, with all columns of the file or those among `names`."""
@@ -92,10 +92,6 @@ class _OpenedFile:
                 return self._file.read_row_groups(groups, held or None, use_threads=False)
         except (OSError, pa.ArrowInvalid) as error:
             raise self._damaged(error) from error
-
-    def is_blank(self, column: str) -> bool:
-        """Return whether a text column is known to be "" in all rows, or is missing in the file."""
-        return self._blank(column)
 
     def _damaged(self, error: Exception) -> StoreError:
         return StoreError(f"{self._path} cannot be read: {error}; see: docmill verify --store {self._root}")

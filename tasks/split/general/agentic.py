@@ -13,13 +13,12 @@ from docmill.tasks.model.prompt import Prompt
 from docmill.tasks.split.general.recursive import split_recursive
 from docmill.tasks.split.general.sentences import sentences
 from docmill.tasks.split.parts.part import Part
-from docmill.tasks.split.parts.strategy_options import Options
+from docmill.tasks.split.parts.strategy_options import Options, Proposed
 from docmill.tasks.split.parts.usual_options import Recursive
 from docmill.tasks.split.spans.heading_leads import with_leads
 from docmill.tasks.split.spans.pieces import BARRIER, GLUE, Piece, merge
 from docmill.tasks.split.spans.sizing import Room
 from docmill.tasks.split.spans.span import Span
-from docmill.tasks.split.splitter import Proposed
 
 INSTRUCTIONS = """\
 You are given the sentences of a part of a document, numbered. Say where a new chunk should begin, so that each

@@ -10,12 +10,11 @@ from typing import Self
 from docmill.tasks.split.general.sentences import sentences
 from docmill.tasks.split.general.structure import split_structure, structure_pieces
 from docmill.tasks.split.parts.part import Part
-from docmill.tasks.split.parts.strategy_options import MIN_SIZE, Options, check_whole, option
+from docmill.tasks.split.parts.strategy_options import MIN_SIZE, Level, Options, check_whole, option
 from docmill.tasks.split.parts.usual_options import Structure
 from docmill.tasks.split.spans.pieces import BARRIER, BLOCK, merge
 from docmill.tasks.split.spans.sizing import Room
 from docmill.tasks.split.spans.span import Span
-from docmill.tasks.split.splitter import Level
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,10 +1,14 @@
-"""Strategy options: the options that every splitter has; invalid options cannot be constructed."""
+"""Strategy options: the options that every splitter has, and what it returns; invalid options cannot be constructed."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, replace
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from docmill.storage.errors import ConfigError
+from docmill.tasks.split.spans.span import Span
+
+if TYPE_CHECKING:
+    from docmill.tasks.split.parts.part import Part
 
 MIN_SIZE = 16
 """The minimum size in tokens. A smaller chunk holds no sentence, and a single strange character could fill it."""
@@ -109,3 +113,23 @@ def check_flag(name: str, value: object) -> None:
     """Raise ConfigError unless `value` is true or false."""
     if not isinstance(value, bool):
         raise ConfigError(f"{name} must be true or false, got {value!r}")
+
+
+Split = Callable[["Part", Any], list[Span]]
+
+
+class Proposed(NamedTuple):
+    """Spans, and the name of the strategy that made them; after a fallback, it is not the requested one."""
+
+    spans: list[Span]
+    strategy: str
+
+
+Propose = Callable[["Part", Any], Proposed]
+
+
+class Level(NamedTuple):
+    """Chunks below those of the previous level, each of which is split as a part; `role` is their name."""
+
+    role: str
+    split: Split

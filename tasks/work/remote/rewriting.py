@@ -140,7 +140,7 @@ def _check(change: TableChange, done: Exchanged) -> None:
     asked, came = [one.bucket for one in change.buckets], [piece.bucket for piece in done.pieces]
     if came != sorted({*came} & {*asked}):
         raise Transient(f"the buckets {came} came back for {asked}")
-    before = sum(map(_old_rows, change.buckets))
+    before = sum(one.old.rows for one in change.buckets if one.old)
     entering = sum(map(_new_rows, change.buckets))
     rows = sum(piece.rows for piece in done.pieces)
     _check_count("rows", rows, before - done.left.num_rows + entering)
@@ -152,10 +152,6 @@ def _check(change: TableChange, done: Exchanged) -> None:
 def _check_count(what: str, came: int, wanted: int) -> None:
     if came != wanted:
         raise Transient(f"{came} {what} came back, not {wanted}")
-
-
-def _old_rows(change: BucketChange) -> int:
-    return change.old.rows if change.old else 0
 
 
 def _new_rows(change: BucketChange) -> int:

@@ -77,13 +77,8 @@ SIDE_NAMES = tuple(f"{PREFIX}{one.name}" for one in fields(SidePostings))
 def side_from(arrays: dict[str, Any], rows: int) -> SidePostings:
     """Take the side postings out of the arrays of a file; a file of the first layout has none."""
     if PREFIX + "places" not in arrays:
-        return no_side(rows)
+        return make_side(_NOTHING, np.zeros(SIDE_FIELDS * rows, np.int32), np.zeros(1, np.int64), _NO_ROWS)
     return SidePostings(**{name.removeprefix(PREFIX): arrays.pop(name) for name in SIDE_NAMES})
-
-
-def no_side(rows: int) -> SidePostings:
-    """Return the side postings of chunks that only have texts."""
-    return make_side(_NOTHING, np.zeros(SIDE_FIELDS * rows, np.int32), np.zeros(1, np.int64), _NO_ROWS)
 
 
 def make_side(entries: SideEntries, lengths: Int32, starts: Int64, rows: Int32) -> SidePostings:
