@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
-from contextlib import AbstractContextManager, nullcontext, suppress
+from contextlib import suppress
 from pathlib import Path, PurePath
 from typing import Any, TypeVar, cast
 from uuid import UUID
@@ -20,7 +20,7 @@ from docmill.flows.config.configuration import load
 from docmill.flows.config.settings import Settings
 from docmill.flows.prefect.records.outcome import emit_events, final_state, leave_artifacts
 from docmill.flows.prefect.records.task_graph import TaskGraph
-from docmill.flows.runs.engine import SPARE_THREADS, THREADS, Node, RunSite
+from docmill.flows.runs.engine import SPARE_THREADS, Engine, Node
 from docmill.flows.runs.phases import COMMIT, Phase, first_of
 from docmill.flows.runs.pipeline import ingest as run_pipeline
 from docmill.flows.runs.report import Report, artifact_key
@@ -53,25 +53,16 @@ class IngestParameters(BaseModel):
         return {key: value for key, value in given.items() if value}
 
 
-class PrefectEngine:
+class PrefectEngine(Engine):
     """Runs steps as Prefect tasks on the flow's threads and shows the progress as an artifact."""
 
     name = "prefect"
-    slots = THREADS
-    embedders = 1
-    reads_objects = False
 
     def __init__(self, own: RunContext, flow_run_id: UUID) -> None:
         self._own = own
         self._graph = TaskGraph(flow_run_id)
         self._progress = self._begin_progress()
         self._percent = 0.0
-
-    def attend(self, site: RunSite) -> AbstractContextManager[None]:  # noqa: ARG002  threads need nothing
-        return nullcontext()
-
-    def fingerprints(self, addresses: Sequence[str]) -> dict[str, tuple[str, str]]:  # noqa: ARG002  nobody else reads
-        return {}
 
     def submit(self, step: Callable[..., T], *args: Any, node: Node | None = None) -> Future[T]:
         self._own.tasks += 1

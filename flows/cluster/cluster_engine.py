@@ -48,7 +48,7 @@ _READ_AT_ONCE = 128
 """Objects that a worker reads in one step, which takes seconds. A worker that dies costs no more than that."""
 
 
-class ClusterEngine:
+class ClusterEngine(Engine):
     """Runs batches, embedding and the rewriting of tables on a cluster, and everything else with `inner`.
 
     `inner` also records the steps.

@@ -9,7 +9,7 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from docmill.flows.runs.phases import Phase
 
@@ -63,36 +63,41 @@ class RunSite:
     address_of: Callable[[str], str]
 
 
-class Engine(Protocol):
-    """Runs plain step functions somewhere.
+class Engine:
+    """Runs plain step functions somewhere; what an engine does not override is not needed there.
 
     Attributes:
         name: The name of the engine in the table of runs.
-        slots: How many batches to process at a time, at least 2. With fewer, workers would be idle.
-        embedders: How many workers embed in parallel.
         reads_objects: Whether workers read the objects of `s3://` sources themselves.
     """
 
-    name: str
-    reads_objects: bool
+    name = ""
+    reads_objects = False
 
     @property
-    def slots(self) -> int: ...
+    def slots(self) -> int:
+        """How many batches to process at a time, at least 2. With fewer, workers would be idle."""
+        return THREADS
 
     @property
-    def embedders(self) -> int: ...
+    def embedders(self) -> int:
+        """How many workers embed in parallel."""
+        return 1
 
-    def attend(self, site: RunSite) -> AbstractContextManager[None]:
+    def attend(self, site: RunSite) -> AbstractContextManager[None]:  # noqa: ARG002
         """Prepare for the steps of a run, which run inside the block, and clean up after them."""
+        return nullcontext()
 
-    def fingerprints(self, addresses: Sequence[str]) -> dict[str, tuple[str, str]]:
+    def fingerprints(self, addresses: Sequence[str]) -> dict[str, tuple[str, str]]:  # noqa: ARG002
         """Return, by address, the content hash of each object that workers have read, and what it may contain."""
+        return {}
 
     def submit(self, step: Callable[..., T], *args: Any, node: Node | None = None) -> Future[T]:
         """Start `step(*args)`; `.result()` returns its result or raises its exception. `node` is its graph node."""
+        raise NotImplementedError
 
     def record(self, node: Node, began: float, seconds: float, message: str) -> None:
-        """Add a finished step to the graph; `began` is in seconds since 1970."""
+        """Add a finished step to the graph, if the engine keeps one; `began` is in seconds since 1970."""
 
     def progress(self, phase: Phase) -> None:
         """Report the progress of the run."""
@@ -107,13 +112,13 @@ class Engine(Protocol):
         """Tell the user what the run has done so far, in one line."""
 
 
-class LocalEngine:
-    """Runs steps on threads of this process. As a context manager, it drops unstarted steps when the block ends."""
+class LocalEngine(Engine):
+    """Runs steps on threads of this process. As a context manager, it drops unstarted steps when the block ends.
+
+    The report of a run says what other engines record and log.
+    """
 
     name = "local"
-    slots = THREADS
-    embedders = 1
-    reads_objects = False
 
     def __init__(
         self,
@@ -125,28 +130,13 @@ class LocalEngine:
         self._progress = progress
         self._tell = tell
 
-    def attend(self, site: RunSite) -> AbstractContextManager[None]:  # noqa: ARG002  threads need nothing
-        return nullcontext()
-
-    def fingerprints(self, addresses: Sequence[str]) -> dict[str, tuple[str, str]]:  # noqa: ARG002  nobody else reads
-        return {}
-
     def submit(self, step: Callable[..., T], *args: Any, node: Node | None = None) -> Future[T]:
         del node
         return self._threads.submit(step, *args)
 
-    def record(self, node: Node, began: float, seconds: float, message: str) -> None:
-        """Do nothing: the report has the seconds of each step."""
-
     def progress(self, phase: Phase) -> None:
         if self._progress is not None:
             self._progress(phase)
-
-    def log(self, message: str) -> None:
-        """Do nothing: the report of the run says it."""
-
-    def table(self, name: str, rows: Sequence[dict[str, Any]], description: str) -> None:
-        """Do nothing: nobody would see it."""
 
     def tell(self, message: str) -> None:
         if self._tell is not None:

@@ -3,7 +3,7 @@
 import os
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import IO, Any, Protocol
+from typing import IO, Any
 
 import orjson
 import pyarrow as pa
@@ -20,21 +20,6 @@ _REPEATED = ("uri", "source_url", "page", "headings.list.element", "content_type
 _LINES_AT_ONCE = 4_096
 _LINE_ENDS = tuple((end.encode(), f"\\u{ord(end):04x}".encode()) for end in "\x85\u2028\u2029")
 """Line ends of Unicode, which JSON permits in a text but `str.splitlines`, by which many read JSON lines, cuts at."""
-
-
-class RowFormat(Protocol):
-    """A file format for exported rows."""
-
-    suffix: str
-
-    def held(self, path: Path) -> pa.Table:
-        """Return the chunk ids and digests of a file."""
-
-    def write(self, path: Path, schema: pa.Schema, rows: Iterable[pa.Table], old: Iterable[Path], keeps: Keeps) -> int:
-        """Write new rows, and after them those of older files whose ids `keeps` accepts; return their number.
-
-        The file is synced when this returns. `keeps` is called after all new rows are written.
-        """
 
 
 class JsonLines:
@@ -58,7 +43,10 @@ class JsonLines:
         old: Iterable[Path],
         keeps: Keeps,
     ) -> int:
-        """Write new rows, and after them those lines of older files whose ids `keeps` accepts."""
+        """Write new rows, and after them those lines of older files whose ids `keeps` accepts; return their number.
+
+        The file is synced when this returns. `keeps` is called after all new rows are written.
+        """
         count = 0
         with path.open("wb") as file:
             for table in rows:
@@ -107,7 +95,7 @@ class Parquet:
             raise StoreError(f"{path} is damaged: {error}; remove it and export again") from error
 
     def write(self, path: Path, schema: pa.Schema, rows: Iterable[pa.Table], old: Iterable[Path], keeps: Keeps) -> int:
-        """Write new rows, and after them those rows of older files whose ids `keeps` accepts."""
+        """Write new rows, and after them those rows of older files that `keeps` accepts, as `JsonLines.write` does."""
         count = 0
         with path.open("wb") as file:
             # Compressing vectors takes time and saves almost nothing, because the bits of floats are nearly random.
@@ -136,5 +124,7 @@ def _settle(file: IO[bytes]) -> None:
     os.fsync(file.fileno())
 
 
+RowFormat = JsonLines | Parquet
+"""A file format for exported rows."""
 JSON_LINES, PARQUET = JsonLines(), Parquet()
 FORMATS: dict[str, RowFormat] = {one.suffix: one for one in (JSON_LINES, PARQUET)}

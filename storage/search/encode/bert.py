@@ -15,7 +15,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import gcd, prod
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -144,12 +144,8 @@ class Layer:
     norm: Affine
 
 
-class Layers(Protocol):
-    """All layers of a model, as one computation."""
-
-    def __call__(self, x: Matrix, spans: Sequence[slice]) -> Matrix:
-        """Return the activations, (tokens, hidden), after the layers; each text attends only to its own span."""
-        ...
+Layers = Callable[[Matrix, Sequence[slice]], Matrix]
+"""All layers of a model: returns the activations, (tokens, hidden), after them; a text attends only to its own span."""
 
 
 class Bert(Tokenizing):

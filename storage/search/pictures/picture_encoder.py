@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from io import BytesIO
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -67,18 +67,6 @@ class PictureEncoder:
         return unit(found.reshape(len(given), -1))
 
 
-class PicturesAndTexts(Protocol):
-    """A model of pictures and texts, local or behind an API."""
-
-    def encode_pictures(self, pictures: Sequence[KeptPicture]) -> npt.NDArray[np.float32]:
-        """Return float32 (n, dim), rows of unit L2 norm; the row of an unreadable picture is zero."""
-        ...
-
-    def encode_query(self, text: str) -> npt.NDArray[np.float32]:
-        """Return float32 (dim,), of unit L2 norm."""
-        ...
-
-
 def picture_space(name: str) -> str:
     """Return the id of the space of a model's vectors, which changes with any file of the model."""
     if is_api(name):
@@ -86,7 +74,7 @@ def picture_space(name: str) -> str:
     return space_of_files("picture space", _VERSION, name)
 
 
-def load_picture_encoder(name: str, space: str) -> PicturesAndTexts:
+def load_picture_encoder(name: str, space: str) -> "PicturesAndTexts":
     """Return the encoder of a folder, a hub name or an API model; raise `ConfigError` if there is none.
 
     `space` is part of the cache key, so that changed files in the folder are loaded again.
@@ -187,6 +175,10 @@ class ApiPictures:
     def _file(self, kind: str) -> Any:
         # `docmill erase` removes all files with the suffix `-documents.sqlite`.
         return cache_file("api", f"{self._address.cached_as}-pictures-{kind}.sqlite")
+
+
+PicturesAndTexts = PictureEncoder | ApiPictures
+"""A model of pictures and texts, local or behind an API."""
 
 
 def api_pictures(name: str) -> ApiPictures:

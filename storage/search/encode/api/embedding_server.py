@@ -3,7 +3,7 @@
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -13,6 +13,14 @@ from docmill.storage.process.client_errors import RETRIES, explained
 from docmill.storage.process.computed_once import computed_once
 from docmill.storage.process.extras import extra
 from docmill.storage.search.encode.api.api_address import LITELLM, ApiAddress
+
+if TYPE_CHECKING:
+    from docmill.storage.search.encode.api.litellm_client import LitellmClient
+
+
+KEY = "OPENAI_API_KEY"
+_REFUSALS = (400, 413, 422)
+"""Statuses of a request with too many or too long texts, or an unknown dimension; text-embeddings-inference has 413."""
 
 
 class Payer(Protocol):
@@ -27,26 +35,12 @@ class Payer(Protocol):
         ...
 
 
-KEY = "OPENAI_API_KEY"
-_REFUSALS = (400, 413, 422)
-"""Statuses of a request with too many or too long texts, or an unknown dimension; text-embeddings-inference has 413."""
-
-
 @dataclass(frozen=True, slots=True)
 class Embedded:
     """The vectors of a request, float32 (n, dim), and the tokens that the server counted."""
 
     vectors: npt.NDArray[np.float32]
     tokens: int
-
-
-class _Client(Protocol):
-    """A client of a server; `key` names the environment variable of its key. It raises the errors of `openai`."""
-
-    key: str
-
-    def ask(self, texts: Sequence[str], input_type: str) -> tuple[list[list[float]], int]:
-        """Return the vectors of texts in their order, and the tokens that the server counted, or 0."""
 
 
 class EmbeddingServer:
@@ -56,7 +50,7 @@ class EmbeddingServer:
         self._address = address
 
     @computed_once
-    def _client(self) -> _Client:
+    def _client(self) -> "_OpenAIClient | LitellmClient":
         if self._address.client == LITELLM:
             from docmill.storage.search.encode.api.litellm_client import LitellmClient
 
