@@ -1,7 +1,7 @@
 """Stated metadata: metadata from a document's sidecar, folders or source, as one JSON object.
 
 The column `described` contains it as text, or "" if there is none. Names that begin with `$` are docmill's own:
-`PROBLEMS` lists what is wrong with the files that describe the document.
+`PROBLEMS` lists what is wrong with the files that describe the document. `COLUMN` has the values of keys in [metadata].
 """
 
 import json

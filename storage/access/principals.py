@@ -1,4 +1,4 @@
-"""Principals: the users or teams of a request, and the documents that they may see."""
+"""Principals: the users or teams of a request, the documents that they may see, and the stores narrowed to these."""
 
 from collections import OrderedDict
 from collections.abc import Callable, Iterable

@@ -12,7 +12,7 @@ import pytest
 from tokenizers import Tokenizer, models, pre_tokenizers
 
 from docmill.flows.config.settings import Settings
-from docmill.flows.maintenance.erase import remove
+from docmill.flows.maintenance.remove_and_erase import remove
 from docmill.storage.errors import StoreError
 from docmill.storage.search.encode import encoder, space
 from docmill.storage.search.encode.space import describe_model

@@ -6,7 +6,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from docmill.flows.config.settings import Settings
-from docmill.flows.maintenance.erase import erase
+from docmill.flows.maintenance.remove_and_erase import erase
 from docmill.flows.runs import batches
 from docmill.storage.errors import QueryError
 from docmill.storage.keys import hash_bytes

@@ -11,7 +11,7 @@ from PIL import Image
 
 import docmill
 from docmill.flows.config.settings import Settings
-from docmill.flows.maintenance.erase import erase
+from docmill.flows.maintenance.remove_and_erase import erase
 from docmill.flows.runs.report import PictureWork
 from docmill.storage.errors import ConfigError
 from docmill.storage.keys import hash_bytes

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from docmill.flows.config.settings import Settings
-from docmill.flows.maintenance.erase import erase, remove
+from docmill.flows.maintenance.remove_and_erase import erase, remove
 from docmill.storage import failpoints
 from docmill.storage.errors import Rejected
 from docmill.storage.search.encode import encoder, space

@@ -13,7 +13,7 @@ import numpy.typing as npt
 import pytest
 
 from docmill.flows.config.settings import Settings
-from docmill.flows.maintenance.erase import remove
+from docmill.flows.maintenance.remove_and_erase import remove
 from docmill.storage.errors import DocmillError, QueryError, StoreError
 from docmill.storage.search.encode import encoder, space
 from docmill.storage.search.encode.encoder import load_encoder

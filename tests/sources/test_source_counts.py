@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 from docmill.flows.cli.app import app
 from docmill.flows.cli.terminal.progress import figures
 from docmill.flows.config.settings import Settings
-from docmill.flows.maintenance.erase import remove
+from docmill.flows.maintenance.remove_and_erase import remove
 from docmill.flows.runs.engine import LocalEngine
 from docmill.flows.runs.phases import Phase, sized
 from docmill.flows.runs.pipeline import ingest

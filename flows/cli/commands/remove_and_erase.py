@@ -26,8 +26,8 @@ def remove(
     The files of the source stay as they are. A wrong name prints the names of all sources.
     """
     settings = settings_of(context)
-    from docmill.flows.maintenance.erase import remove as take_out
-    from docmill.flows.maintenance.erase import still_named
+    from docmill.flows.maintenance.remove_and_erase import remove as take_out
+    from docmill.flows.maintenance.remove_and_erase import still_named
 
     done = take_out(settings, sources, dry_run)
     if as_json:
@@ -67,7 +67,7 @@ def erase(
     may remain.
     """
     settings = settings_of(context)
-    from docmill.flows.maintenance.erase import erase as wipe
+    from docmill.flows.maintenance.remove_and_erase import erase as wipe
     from docmill.flows.runs.report import EXIT_PARTLY
 
     done = wipe(settings, uris, unlisted, dry_run)

@@ -1,4 +1,4 @@
-"""Library class: find the sentence-transformers class for a model folder from its files, and load the model."""
+"""Library class: find the sentence-transformers class for a model folder, and load CrossEncoders and SparseEncoders."""
 
 from collections.abc import Sequence
 from functools import cache
@@ -108,7 +108,11 @@ _VERSION = 1  # raise it when the same text gets other weights
 
 
 class SparseModel:
-    """A SparseEncoder of sentence-transformers."""
+    """A SparseEncoder of sentence-transformers, such as SPLADE.
+
+    It gives a text weights for its own words, the learned terms, and for others that texts on the same subject have
+    (Formal et al., "SPLADE", SIGIR 2021).
+    """
 
     def __init__(self, name: str) -> None:
         folder = model_dir(name)

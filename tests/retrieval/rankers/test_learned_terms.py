@@ -10,7 +10,7 @@ import pytest
 
 import docmill
 from docmill.flows.config.settings import Settings
-from docmill.flows.maintenance.erase import erase
+from docmill.flows.maintenance.remove_and_erase import erase
 from docmill.storage.errors import ConfigError
 from docmill.storage.schema import indexed_text
 from docmill.storage.search.encode.library_class import SparseModel, library_class

@@ -16,7 +16,7 @@ from typer.testing import CliRunner
 from docmill.flows.cli.app import app
 from docmill.flows.config.from_settings import space_of
 from docmill.flows.config.settings import EmbeddingSettings, Settings
-from docmill.flows.maintenance.erase import erase
+from docmill.flows.maintenance.remove_and_erase import erase
 from docmill.storage.errors import BudgetReached, ConfigError, DocmillError, StoreError, Terminal, Transient
 from docmill.storage.process.client_errors import RETRIES
 from docmill.storage.remote.mirror.open_folder import open_folder

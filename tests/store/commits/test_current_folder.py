@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from docmill.flows.config.settings import Settings
-from docmill.flows.maintenance.erase import remove
+from docmill.flows.maintenance.remove_and_erase import remove
 from docmill.storage import failpoints
 from docmill.storage.arrow_schema import SCHEMAS
 from docmill.storage.errors import QueryError

@@ -13,7 +13,7 @@ from typer.testing import CliRunner, Result
 
 from docmill.flows.cli.app import app
 from docmill.flows.config.settings import Settings
-from docmill.flows.maintenance.erase import erase
+from docmill.flows.maintenance.remove_and_erase import erase
 from docmill.storage import failpoints
 from docmill.storage.errors import QueryError
 from docmill.storage.remote.mirror.open_folder import open_folder

@@ -8,7 +8,7 @@ from typer.testing import CliRunner, Result
 
 from docmill.flows.cli.app import app
 from docmill.flows.config.settings import Settings
-from docmill.flows.maintenance.erase import remove, still_named
+from docmill.flows.maintenance.remove_and_erase import remove, still_named
 from docmill.storage import failpoints
 from docmill.storage.errors import QueryError, SourceError
 from docmill.storage.snapshots.change.removal import Removed

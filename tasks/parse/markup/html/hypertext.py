@@ -43,7 +43,11 @@ _TICKED, _EMPTY = "☒", "☐"  # as in Word and PDF
 
 
 def show_form_values(root: Any) -> None:
-    """Replace controls that state something by their words."""
+    """Replace controls that state something by their words.
+
+    Only controls that a reader cannot change do, such as the boxes of a list of tasks. Others ask, and their values are
+    defaults and hints.
+    """
     for control in list(root.iter("input", "textarea", "select")):
         value = " ".join(_value(control).split()) if {"disabled", "readonly"} & set(control.attrib) else ""
         if value and not _TO_COPY.search(value):

@@ -1,4 +1,4 @@
-"""Erase: remove documents from a store for good, and report copies that docmill cannot reach."""
+"""Remove the documents of sources from a store, or erase documents for good and report copies elsewhere."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import nullcontext
