@@ -19,7 +19,6 @@ from docmill.tasks.sources.listings import decode_contents, encode_contents
 from docmill.tasks.sources.source import (
     DiscoverOptions,
     Listing,
-    NamedSource,
     Passing,
     PathRules,
     Skipped,
@@ -60,7 +59,7 @@ class Opener:
 
 
 @dataclass(frozen=True)
-class ArchiveSource(NamedSource):
+class ArchiveSource(Source):
     """An archive on this machine that is named as a source; `holder` is the source of this one file.
 
     Its files are the members, at any depth, and the version of each is the hash of its bytes. Their uris are the same
@@ -73,11 +72,6 @@ class ArchiveSource(NamedSource):
 
     kind = "an archive"
     origin = ""
-
-    @property
-    def folder(self) -> Path | None:
-        """The folder that contains the archive."""
-        return self.holder.folder
 
     def list(self, options: DiscoverOptions, checkpoints: Checkpoints, passing: Passing = iter) -> Listing:
         """List the members; an unchanged archive is not opened again. Raise as the holder does."""

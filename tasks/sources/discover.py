@@ -24,7 +24,6 @@ from docmill.tasks.sources.source import (
     UNREADABLE,
     DiscoverOptions,
     Listing,
-    NamedSource,
     Passing,
     PathRules,
     Source,
@@ -49,7 +48,7 @@ def open_source(argument: str, tables: Tables = MappingProxyType({}), opener: Op
     name, where = _named(argument)
     source = SOURCES[_scheme(argument, where)].open(Address(argument, where, name), tables)
     if opener and source.folder and begins_as_archive(Path(where)):
-        return ArchiveSource(source.name, source.pattern, source.prefix, where, source, opener)
+        return ArchiveSource(source.name, source.pattern, source.prefix, where, source.folder, source, opener)
     return source
 
 
@@ -152,7 +151,7 @@ def _source(name: str, root: Path, pattern: str) -> "FolderSource":
 
 
 @dataclass(frozen=True)
-class FolderSource(NamedSource):
+class FolderSource(Source):
     """A folder on this machine, a glob below it, or one file in it, which may be a link to anywhere."""
 
     folder: Path

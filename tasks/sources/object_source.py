@@ -19,9 +19,9 @@ from docmill.tasks.sources.source import (
     UNSAFE_PATH,
     DiscoverOptions,
     Listing,
-    NamedSource,
     Passing,
     PathRules,
+    Source,
     SourceFile,
     literal,
 )
@@ -40,11 +40,10 @@ _FAULTS: dict[str, Callable[[str], bool]] = {
 
 
 @dataclass(frozen=True)
-class ObjectSource(NamedSource):
+class ObjectSource(Source):
     """A prefix of an object store at `where`, a glob below it, or one object."""
 
     kind = OBJECTS
-    folder = None
 
     @property
     def origin(self) -> str:
@@ -94,7 +93,7 @@ def open_prefix(argument: str, address: str, name: str = "") -> ObjectSource:
 
 
 def _source(name: str, url: str, pattern: str) -> ObjectSource:
-    return ObjectSource(name or url.rpartition("/")[2], pattern, f"{name}/" if name else "", url)
+    return ObjectSource(name or url.rpartition("/")[2], pattern, f"{name}/" if name else "", url, None)
 
 
 def _item(entry: ObjectEntry) -> SourceItem:

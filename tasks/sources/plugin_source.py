@@ -21,7 +21,7 @@ from docmill.tasks.sources.checkpoints import Checkpoint, Checkpoints
 from docmill.tasks.sources.connectors.contract import SourceItem, SourceListing, SourcePlugin, SourceReader
 from docmill.tasks.sources.connectors.own_connectors import Connector, name_by
 from docmill.tasks.sources.fetch_files import admitted
-from docmill.tasks.sources.source import DiscoverOptions, Listing, NamedSource, Passing, PathRules, Source, SourceFile
+from docmill.tasks.sources.source import DiscoverOptions, Listing, Passing, PathRules, Source, SourceFile
 
 if TYPE_CHECKING:
     from docmill.storage.plugins.secret import Secret
@@ -60,7 +60,7 @@ class SourceKind:
 
 
 @dataclass(frozen=True)
-class PluginSource(NamedSource):
+class PluginSource(Source):
     """A source that a plugin reads."""
 
     giver: Origin
@@ -70,8 +70,6 @@ class PluginSource(NamedSource):
     reader: SourceReader
     secrets: tuple[str, ...] = field(repr=False)
     watch_s: float = 0.0
-
-    folder = None
 
     @property
     def kind(self) -> str:
@@ -260,8 +258,9 @@ class _Asked:
             reader = self.plugin.open(settings)
         key = key_of("source", version, settings.model_dump(mode="json", exclude={"watch_s"}))
         return PluginSource(
-            name, "", f"{name}/", where, self.giver, version, self.known_as, key, reader, secrets, settings.watch_s
-        )
+            name, "", f"{name}/", where, None, self.giver, version,
+            self.known_as, key, reader, secrets, settings.watch_s,
+        )  # fmt: skip
 
     def faults(self) -> Iterator[tuple[tuple[str, ...], str]]:
         """Yield the key of each wrong setting and what is wrong; raise `SourceError` for a wrong name."""

@@ -4,13 +4,14 @@ import errno
 import os
 import re
 import stat
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Container, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate, islice
 from pathlib import Path
 from threading import Event
-from typing import Literal, Protocol
+from typing import Literal
 
 from docmill.tasks.paths.content import FileContent, PictureBeside, content_of
 from docmill.tasks.paths.local_file import ANYWHERE, LocalFile, Reach
@@ -118,91 +119,51 @@ class Skipped:
     message: str
 
 
-class Source(Protocol):
+@dataclass(frozen=True)
+class Source(ABC):
     """Where documents come from: a folder, an archive, a prefix of an object store, or what a plugin reads.
 
-    Users of a source call these methods; only `discover.open_source` knows which kinds there are.
-    """
-
-    @property
-    def name(self) -> str:
-        """The name that distinguishes the documents of several sources."""
-        ...
-
-    @property
-    def pattern(self) -> str:
-        """Which of its files are used, as in `.gitignore`; "" for all."""
-        ...
-
-    @property
-    def prefix(self) -> str:
-        """The start of its documents' uris: the name and a slash if a person gave the name, else ""."""
-        ...
-
-    @property
-    def kind(self) -> str:
-        """The kind of source, as messages call it."""
-        ...
-
-    @property
-    def folder(self) -> Path | None:
-        """The folder on this machine that contains its files; None if they are elsewhere."""
-        ...
-
-    @property
-    def origin(self) -> str:
-        """The start of each file's `origin`; "" if the files are on this machine."""
-        ...
-
-    def covers(self, uri: str) -> bool:
-        """Return whether a document with this uri would come from this source."""
-        ...
-
-    def list(self, options: DiscoverOptions, checkpoints: Checkpoints, passing: Passing = iter) -> "Listing":
-        """List its files; raise `SourceError` or `Transient` if it cannot be reached, or has none although it must.
-
-        `checkpoints` has what it listed before, for a source that can list changes only. `passing` gets the items of a
-        source that may take long to list.
-        """
-        ...
-
-    def fetch(self, file: SourceFile, path: Path, most_bytes: int) -> None:
-        """Write the bytes of one of its files to `path`.
-
-        Raise `Rejected` if this file cannot be fetched, and `Transient` if the source cannot be reached. A source that
-        does not know sizes in advance stops after `most_bytes`, unless the file is an archive.
-        """
-        ...
-
-    def link(self, file: SourceFile) -> str:
-        """Return the URL where a person opens the original of a file, or "" if there is none."""
-        ...
-
-    @property
-    def watch_s(self) -> float:
-        """Seconds between two checks of a watch; 0 for the common interval."""
-        ...
-
-    def mark(self) -> str | None:
-        """Return a text that changes whenever a listing would, but is cheap; None if only a listing shows changes."""
-        ...
-
-    def wait(self, seconds: float, ended: Event) -> bool:
-        """Wait until the source itself reports a change, or the time is over; return False at once if it cannot."""
-        ...
-
-
-@dataclass(frozen=True)
-class NamedSource:
-    """What sources of all kinds have in common: a name, a prefix of the uris, and a pattern for the files to use.
-
-    An empty `pattern` selects everything. `where` names the source in messages.
+    `name` distinguishes the documents of several sources, and `where` names the source in messages. `prefix` is the
+    start of its documents' uris: the name and a slash if a person gave the name, else "". `pattern` says which of its
+    files are used, as in `.gitignore`; "" for all. `folder` on this machine contains its files; None if they are
+    elsewhere. Users of a source call these methods; only `discover.open_source` knows which kinds there are.
     """
 
     name: str
     pattern: str
     prefix: str
     where: str
+    folder: Path | None
+
+    @property
+    @abstractmethod
+    def kind(self) -> str:
+        """The kind of source, as messages call it."""
+
+    @property
+    @abstractmethod
+    def origin(self) -> str:
+        """The start of each file's `origin`; "" if the files are on this machine."""
+
+    @abstractmethod
+    def list(self, options: DiscoverOptions, checkpoints: Checkpoints, passing: Passing = iter) -> "Listing":
+        """List its files; raise `SourceError` or `Transient` if it cannot be reached, or has none although it must.
+
+        `checkpoints` has what it listed before, for a source that can list changes only. `passing` gets the items of a
+        source that may take long to list.
+        """
+
+    @abstractmethod
+    def fetch(self, file: SourceFile, path: Path, most_bytes: int) -> None:
+        """Write the bytes of one of its files to `path`.
+
+        Raise `Rejected` if this file cannot be fetched, and `Transient` if the source cannot be reached. A source that
+        does not know sizes in advance stops after `most_bytes`, unless the file is an archive.
+        """
+
+    @abstractmethod
+    def link(self, file: SourceFile) -> str:
+        """Return the URL where a person opens the original of a file, or "" if there is none."""
 
     @property
     def watch_s(self) -> float:
@@ -210,11 +171,11 @@ class NamedSource:
         return 0.0
 
     def mark(self) -> str | None:
-        """Return None: only a listing shows changes."""
+        """Return a text that changes whenever a listing would, but is cheap; None if only a listing shows changes."""
         return None
 
     def wait(self, seconds: float, ended: Event) -> bool:  # noqa: ARG002
-        """Return False: no source of this kind reports changes by itself."""
+        """Wait until the source itself reports a change, or the time is over; return False at once if it cannot."""
         return False
 
     def covers(self, uri: str) -> bool:

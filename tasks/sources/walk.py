@@ -21,9 +21,9 @@ from docmill.tasks.paths.local_file import Reach
 from docmill.tasks.sources.source import (
     OUTSIDE,
     UNREADABLE,
-    NamedSource,
     PathRules,
     Skipped,
+    Source,
     SourceFile,
     is_sidecar,
     readable,
@@ -97,7 +97,7 @@ class _Visit:
 class Walk:
     """One walk over a source: `run` returns its files, and `skipped` are the paths that are not read, by uri."""
 
-    def __init__(self, source: NamedSource, root: Path, rules: PathRules, reach: Reach) -> None:
+    def __init__(self, source: Source, root: Path, rules: PathRules, reach: Reach) -> None:
         self.skipped: dict[str, Skipped] = {}
         self._source, self._root, self._rules = source, root, rules
         self._follow = rules.options.follow_links

@@ -5,10 +5,11 @@ MySQL and MariaDB servers are read in a transaction that cannot write.
 
 import re
 import sqlite3
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qs, quote, unquote, urlsplit
 
 from docmill.storage.errors import ConfigError, SourceError, Transient
@@ -43,19 +44,18 @@ _SEALED = {
 """Settings of DuckDB: no extension is downloaded, no variable of this program is read, and all times are UTC."""
 
 
-class Database(Protocol):
+class Database(ABC):
     """Where a SELECT runs. `parameter` is the placeholder in its SQL, and `quote` encloses column names."""
 
-    parameter: str
-    quote: str
+    parameter, quote = "?", '"'
 
+    @abstractmethod
     def rows(self, sql: str, values: Sequence[Any] = ()) -> Iterator[Row]:
         """Yield the rows as dicts; raise `SourceError` for wrong SQL, `Transient` if the database does not answer."""
-        ...
 
-    def mark(self, sql: str) -> str | None:
+    def mark(self, sql: str) -> str | None:  # noqa: ARG002
         """Return a text that changes whenever files that a SELECT reads change; None for a server."""
-        ...
+        return None
 
 
 def open_database(where: str, password: str, timeout_s: float) -> Database:
@@ -64,8 +64,8 @@ def open_database(where: str, password: str, timeout_s: float) -> Database:
         raise ConfigError("leave the password out of `database`, and set `password` instead")
     if where.startswith(_POSTGRES):
         return _Postgres(where, password, timeout_s)
-    if where.startswith(MYSQL):
-        return Mysql(where, password, timeout_s)
+    if where.startswith(_MYSQL):
+        return _Mysql(where, password, timeout_s)
     if "://" in where:
         raise ConfigError(
             f"database {where.partition('://')[0]}:// is not read; give postgresql://…, mysql://…, a file or a folder"
@@ -79,9 +79,7 @@ def open_database(where: str, password: str, timeout_s: float) -> Database:
         return _Sqlite(path) if file.read(len(_SQLITE)) == _SQLITE else _Duck(path, None)
 
 
-class _Sqlite:
-    parameter, quote = "?", '"'
-
+class _Sqlite(Database):
     def __init__(self, path: Path) -> None:
         self._path = path
 
@@ -104,9 +102,7 @@ class _Sqlite:
             raise (Transient if locked else SourceError)(f"{self._path.name}: {error}") from None
 
 
-class _Duck:
-    parameter, quote = "?", '"'
-
+class _Duck(Database):
     def __init__(self, path: Path | None, folder: Path | None) -> None:
         self._path, self._folder = path, folder
 
@@ -149,14 +145,11 @@ class _Duck:
             connection.execute(f"CREATE VIEW \"{quoted}\" AS SELECT * FROM '{folder}/{name}'")
 
 
-class _Postgres:
-    parameter, quote = "%s", '"'
+class _Postgres(Database):
+    parameter = "%s"
 
     def __init__(self, address: str, password: str, timeout_s: float) -> None:
         self._address, self._password, self._timeout_s = address, password, timeout_s
-
-    def mark(self, sql: str) -> None:  # noqa: ARG002
-        return None
 
     def rows(self, sql: str, values: Sequence[Any] = ()) -> Iterator[Row]:
         with extra("postgres", "a source in PostgreSQL"):
@@ -209,7 +202,7 @@ def _explained(error: Exception, is_unreached: bool) -> Exception:
     return (Transient if is_unreached else SourceError)(f"PostgreSQL: {said}")
 
 
-MYSQL = ("mysql://", "mariadb://")
+_MYSQL = ("mysql://", "mariadb://")
 _HERE = ("127.0.0.1", "::1", "localhost")
 _UNENCRYPTED = "SSL is required"
 _MYSQL_HINTS = {
@@ -223,7 +216,7 @@ _MYSQL_LATER = {1040, 1203, 1205, 1213, 2003, 2006, 2013}
 """The numbers of temporary errors: too many connections, locks, and a server that does not answer or hangs up."""
 
 
-class Mysql:
+class _Mysql(Database):
     """A database at `mysql://USER@HOST/NAME`. Only a server on this machine may be used without encryption."""
 
     parameter, quote = "%s", "`"
@@ -231,11 +224,7 @@ class Mysql:
     def __init__(self, address: str, password: str, timeout_s: float) -> None:
         self._address, self._password, self._timeout_s = urlsplit(address), password, timeout_s
 
-    def mark(self, sql: str) -> None:
-        """Return None: only a query can show changes."""
-
-    def rows(self, sql: str, values: Sequence[Any] = ()) -> Iterator[dict[str, Any]]:
-        """Yield the rows as dicts."""
+    def rows(self, sql: str, values: Sequence[Any] = ()) -> Iterator[Row]:
         with extra("mysql", "a source in MySQL"):
             import pymysql  # type: ignore[import-untyped]
         try:

@@ -1,8 +1,10 @@
 """Export files: the files of an export by name; it may be a folder, an archive, or several archives in a folder."""
 
+import json
 import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 from docmill.storage.errors import SourceError
 from docmill.storage.keys import key_of
@@ -88,6 +90,14 @@ def _names(folder: Path) -> list[str]:
         paths = (above / one for one in sorted(files))
         found += [path.relative_to(folder).as_posix() for path in paths if path.is_file() and not path.is_symlink()]
     return found
+
+
+def read_json(files: Mapping[str, Path], name: str) -> Any:
+    """Return the value in a JSON file of an export, or None if the file is missing or damaged."""
+    try:
+        return json.loads(read_text(files, name)) if name in files else None
+    except ValueError:
+        return None
 
 
 def read_text(files: Mapping[str, Path], name: str) -> str:

@@ -1,13 +1,12 @@
 """Slack: the channels of an export, with people's names, and with threads kept together."""
 
-import json
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
 from docmill.tasks.parse.records.chat_json import further_words, plain
 from docmill.tasks.sources.exports.export_document import ChatMessage, ExportDocument, chat_documents
-from docmill.tasks.sources.exports.export_files import ExportFiles, read_text
+from docmill.tasks.sources.exports.export_files import ExportFiles, read_json
 
 _LISTS = ("channels.json", "groups.json", "mpims.json", "dms.json")
 """The files that list public channels, private channels, groups of people, and pairs."""
@@ -77,8 +76,5 @@ def _name(row: Row) -> str:
 
 def _rows(files: ExportFiles, name: str) -> list[dict[str, Any]]:
     """Return the objects in a file with a JSON list; none if the file is missing or damaged."""
-    try:
-        found = json.loads(read_text(files, name)) if name in files else []
-    except ValueError:
-        return []
+    found = read_json(files, name)
     return [one for one in found if isinstance(one, dict)] if isinstance(found, list) else []

@@ -1,6 +1,5 @@
 """Takeout: a Google account: mails, chats, Keep notes, and Drive files."""
 
-import json
 import re
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
@@ -10,7 +9,7 @@ from typing import Any
 
 from docmill.tasks.sources.connectors.text_entries import Entry, document_of, safe_name
 from docmill.tasks.sources.exports.export_document import ChatMessage, ExportDocument, chat_documents
-from docmill.tasks.sources.exports.export_files import ExportFiles, read_text
+from docmill.tasks.sources.exports.export_files import ExportFiles, read_json
 from docmill.tasks.sources.mail.listed_mail import KnownFolder
 from docmill.tasks.sources.mail.mail_files import MboxFile
 
@@ -112,8 +111,5 @@ def _date(usec: int) -> str:
 
 
 def _object(files: ExportFiles, name: str) -> dict[str, Any]:
-    try:
-        found = json.loads(read_text(files, name)) if name in files else {}
-    except ValueError:
-        return {}
+    found = read_json(files, name)
     return found if isinstance(found, dict) else {}

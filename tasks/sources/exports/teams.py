@@ -1,12 +1,11 @@
 """Teams: Microsoft Teams messages, from a personal export or, for channels, from Graph."""
 
-import json
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
 from docmill.tasks.sources.exports.export_document import ChatMessage, ExportDocument, chat_documents
-from docmill.tasks.sources.exports.export_files import ExportFiles, read_text
+from docmill.tasks.sources.exports.export_files import ExportFiles, read_json
 
 _SAID = ("Text", "RichText", "RichText/Html", "RichText/UriObject")
 """The types of messages that people write; others are calls, and notices of who joined or left."""
@@ -23,7 +22,7 @@ def read_teams(files: ExportFiles, _link: str) -> Iterator[ExportDocument]:
     for name in files:
         if name.endswith(".json"):
             place = name.rpartition("/")[0] or name.removesuffix(".json")
-            yield from _conversations(_value(files, name), place)
+            yield from _conversations(read_json(files, name), place)
 
 
 def _conversations(value: Any, place: str) -> Iterator[ExportDocument]:
@@ -66,13 +65,6 @@ def _time(text: Any) -> datetime | None:
     except ValueError:
         return None
     return found.astimezone(UTC) if found.tzinfo else found.replace(tzinfo=UTC)
-
-
-def _value(files: ExportFiles, name: str) -> Any:
-    try:
-        return json.loads(read_text(files, name))
-    except ValueError:
-        return None
 
 
 def _list(value: Any, key: str) -> list[dict[str, Any]]:
