@@ -204,7 +204,7 @@ def test_the_tokens_read_last_are_kept_while_there_is_room(fake_model: str) -> N
     model = load_encoder(fake_model)
     assert isinstance(model, Encoder)
     size = model.encode_tokens(["one two"])[0].vectors.nbytes
-    tokens = TokenMemory(Listening(model.space, model._network), 2 * size)
+    tokens = TokenMemory(Listening(model.space, model._network).encode_tokens, 2 * size)
     for text in ("one two", "two six", "one two", "ten six", "one two", "two six"):
         (found,) = tokens.of([text])
         assert found.ids == model.encode_tokens([text])[0].ids

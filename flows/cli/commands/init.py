@@ -126,20 +126,16 @@ def source_block(kind: str) -> str:
     lines = [f'\n# Source: {connector.reads}. Name it: sources = ["{address}"]', "#[source.NAME]"]
     for name, field in connector.load().settings.model_fields.items():
         default = "" if field.is_required() else field.get_default()
-        shown = '{ env = "VARIABLE" }' if default is None else toml_value(_plain(default))
+        shown = '{ env = "VARIABLE" }' if default is None else toml_value(default)
         lines += [f"# {field.description}", f"#{name} = {shown}"] if name != connector.takes else []
     return "\n".join(lines) + "\n"
-
-
-def _plain(value: Any) -> Any:
-    return list(value) if isinstance(value, tuple) else value
 
 
 def toml_value(value: Any) -> str:
     """Return a value as TOML, which for all used types but tables looks like JSON."""
     if isinstance(value, dict):
         return "{" + ", ".join(f"{_key(name)} = {toml_value(one)}" for name, one in value.items()) + "}"
-    if isinstance(value, list):
+    if isinstance(value, list | tuple):
         return "[" + ", ".join(map(toml_value, value)) + "]"
     return json.dumps(str(value) if isinstance(value, Path) else value, ensure_ascii=False)
 

@@ -308,7 +308,7 @@ class SnapshotReader:
     @computed_once
     def tokens(self) -> TokenMemory:
         """The token vectors of the store's texts, made by its encoder."""
-        return TokenMemory(self.encoder)
+        return TokenMemory(self.encoder.encode_tokens)
 
     @computed_once
     def _vectors(self) -> VectorIndex | FlatIndex:

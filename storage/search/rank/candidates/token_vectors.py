@@ -2,8 +2,7 @@
 
 import threading
 from collections import OrderedDict
-from collections.abc import Sequence
-from typing import Protocol
+from collections.abc import Callable, Sequence
 
 from docmill.storage.search.encode.text_encoder import TokenVectors
 
@@ -11,17 +10,11 @@ KEPT_BYTES = 128 * 2**20
 """Bytes of cached token vectors: about 87,000 tokens at 384 dimensions."""
 
 
-class TokenEncoder(Protocol):
-    """A model that computes vectors of tokens; see `Encoder` for what it returns."""
-
-    def encode_tokens(self, texts: Sequence[str]) -> list[TokenVectors]: ...
-
-
 class TokenMemory:
-    """Token vectors of texts from an encoder; each text is encoded once while the cache has room. Thread-safe."""
+    """The results of `encode_tokens`; each text is encoded once while the cache has room. Thread-safe."""
 
-    def __init__(self, encoder: TokenEncoder, room: int = KEPT_BYTES) -> None:
-        self._encoder = encoder
+    def __init__(self, encode: Callable[[Sequence[str]], list[TokenVectors]], room: int = KEPT_BYTES) -> None:
+        self._encode = encode
         self._room = room
         self._kept: OrderedDict[str, TokenVectors] = OrderedDict()
         self._lock = threading.Lock()
@@ -31,7 +24,7 @@ class TokenMemory:
         with self._lock:
             found = {text: self._kept[text] for text in texts if text in self._kept}
         missing = [text for text in dict.fromkeys(texts) if text not in found]
-        found |= zip(missing, self._encoder.encode_tokens(missing) if missing else (), strict=True)
+        found |= zip(missing, self._encode(missing) if missing else (), strict=True)
         with self._lock:
             self._keep(found)
         return [found[text] for text in texts]

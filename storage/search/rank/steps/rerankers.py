@@ -185,7 +185,7 @@ class MultiVectorReranker:
 
     def __init__(self, name: str) -> None:
         self._model = MultiVectorModel(name)
-        self._texts = TokenMemory(self._model)
+        self._texts = TokenMemory(self._model.encode_tokens)
 
     @one_blas_thread()
     def score(self, question: str, texts: Sequence[str]) -> npt.NDArray[np.float64]:
