@@ -371,7 +371,7 @@ def test_a_lost_or_damaged_file_is_named(tmp_path: Path) -> None:
 
 
 def test_postings_of_another_analyser_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(StoreError, match=r"with analyser version 0, but this docmill has version 6; .*docmill repair"):
+    with pytest.raises(StoreError, match=r"with analyser version 0, but this docmill has version 7; .*docmill repair"):
         KeywordIndex(tmp_path, KeywordState(analyser=0))
 
 

@@ -6,10 +6,11 @@ folded, then the Snowball stemmer of the language is applied. Folding comes befo
 dropped.
 - Identifiers yield the whole and the parts: parseHTTPHeader → parsehttphead, pars, http, header; os.path →
   os.path, os, path.
-- Versions and other dotted numbers yield the whole and the parts (3.8.8 → 3.8.8, 3, 8, 8); 10,000 is 10000.
-- Dates and codes yield the whole and the parts (2024-05-01 → 2024-05-01, 2024, 05, 01). A letter and a word joined by a
-  hyphen yield one word and the parts (e-mail → email, e, mail), and so does a word that a line end divides; any other
-  words that hyphens join yield the parts alone.
+- Versions and other dotted numbers yield the whole and the parts (3.8.8 → 3.8.8, 3, 8, 8); 10,000 is 10000, also with a
+  space that ends no line or an apostrophe for the comma, and 10.000 yields it, too.
+- Dates and codes yield the whole and the parts (2024-05-01 → 2024-05-01, 2024, 05, 01), and long ones of digits alone
+  also those in one (20240501). A letter and a word joined by a hyphen yield one word and the parts (e-mail → email, e,
+  mail), and so does a word that a line end divides; any other words that hyphens join yield the parts alone.
 - Numbers with units yield the whole, the number and the unit (5kg → 5kg, 5, kg; 12% → 12%, 12).
 - Acronyms of two or three capitals are not stop words (WHO, IT). Dots in them are removed (U.S.A. → usa, Ph.D. → phd,
   ph, d); with `&` or `/` they yield the whole and the parts (AT&T → at&t, at).
@@ -37,7 +38,7 @@ from docmill.storage.search.keywords.analysis.languages import detect, given_in,
 from docmill.storage.search.keywords.analysis.separation import PAIR_SIGNS, SOFT_HYPHEN, separate
 from docmill.storage.search.keywords.analysis.stopwords import stop_words
 
-ANALYSER_VERSION = 6  # raised when the terms of a text change: postings of another version are rebuilt
+ANALYSER_VERSION = 7  # raised when the terms of a text change: postings of another version are rebuilt
 LONGEST_TERM = 64
 """Characters of a term; longer runs are hashes and encoded data, which nobody searches for as a whole."""
 
@@ -78,6 +79,10 @@ _ACRONYM = re.compile(r"(?:[^\W\d_]\.)+[^\W\d_]|(?:[A-Z][a-z]?\.)+[A-Z][a-z]?")
 """An abbreviation with dots, without its last dot: U.S.A, e.g, Ph.D."""
 _OPERATORS = frozenset({"and", "or", "not"})  # in capitals, these are operators or emphasis, in queries and texts
 _THOUSANDS = re.compile(r"\d{1,3}(?:,\d{3})+(?:\.\d+)?")
+_DOTTED_THOUSANDS = re.compile(r"[1-9]\d{0,2}(?:\.\d{3})+")  # or a version, or a fraction of three digits
+_DIGITS_OF_CODE = 8
+"""The least digits of a code that is also written without its hyphens: dates, ISBNs and telephone numbers, but not
+ranges of years or pages ("1-2")."""
 _PARTS = re.compile("U+(?=Ul)|U?[lod]+|U+d*")
 _NUMBERED = re.compile(r"(\D{2,})(\d+)")
 _VIETNAMESE = re.compile("[ƠơƯư\u1ea0-\u1ef9]")
@@ -242,8 +247,9 @@ class Analyser(dict[str, tuple[str, ...]]):
         pieces = text.rstrip("%").split("-")
         if _NAME.search(text) if len(pieces) > 1 else text.endswith("%"):
             yield from _whole(text)
-        elif len(pieces) == 2 and (divided or len(pieces[0]) <= _PREFIX):
-            yield from self._word_term("".join(pieces)[:LONGEST_TERM])
+            yield from _without_hyphens(pieces)
+        elif len(pieces) > 1 and (len(pieces[0]) <= _PREFIX or (divided and len(pieces) == 2)):
+            yield from self._word_term("".join(pieces[:2])[:LONGEST_TERM])
         for piece in pieces:
             yield from self._dotted_terms(piece)
 
@@ -356,11 +362,20 @@ def _whole(text: str) -> Iterator[str]:
         yield fold(text)
 
 
+def _without_hyphens(pieces: list[str]) -> Iterator[str]:
+    """Yield the digits of a long code in one, such as 9783161484100."""
+    digits = "".join(pieces)
+    if len(pieces) > 1 and digits.isdigit() and _DIGITS_OF_CODE <= len(digits) <= LONGEST_TERM:
+        yield digits
+
+
 def _number_terms(number: str) -> Iterator[str]:
     if _THOUSANDS.fullmatch(number):
         number = number.replace(",", "")
     for piece in number.split(","):
         yield piece[:LONGEST_TERM]
+        if _DOTTED_THOUSANDS.fullmatch(piece):
+            yield piece.replace(".", "")[:LONGEST_TERM]
         if "." in piece[:LONGEST_TERM]:
             yield from piece[:LONGEST_TERM].strip(".").split(".")
 

@@ -20,6 +20,13 @@ _LETTERS = str.maketrans(
 """Letters of Persian and Urdu as on Arabic keyboards and in the Arabic stemmer, and Latin letters that Unicode does not
 decompose, with how people type them on other keyboards. The dotless i is among them because both i have the capital
 I."""
+_NASALS = re.compile(
+    "\u0901|\u0919\u094d(?=[\u0915-\u0918])|\u091e\u094d(?=[\u091a-\u091d])|\u0923\u094d(?=[\u091f-\u0922])"
+    "|\u0928\u094d(?=[\u0924-\u0927])|\u092e\u094d(?=[\u092a-\u092d])"
+)
+"""Nasals of Devanagari that are also written as a dot above (anusvara): the candrabindu, and each nasal letter before a
+consonant of its own class, as in हिन्दी or हिंदी."""
+_ANUSVARA, _NUKTA = "\u0902", "\u093c"
 _DIGIT = re.compile(r"[^\D0-9]")  # of another script
 
 
@@ -31,10 +38,13 @@ def with_plain_digits(text: str) -> str:
 def fold(word: str) -> str:
     """Return a word in lower case without accents and strokes, and without the vowel marks of Arabic and Hebrew.
 
-    The marks of other scripts distinguish letters and stay.
+    In Devanagari, nasals have one spelling, and the dot below of foreign sounds is left out, as many writers do. The
+    marks of other scripts distinguish letters and stay.
     """
     small = word.casefold()
     if small.isascii():
         return small
     bare = _LEFT_OUT.sub("", unicodedata.normalize("NFD", small))
+    if "\u0900" <= small[0] <= "\u097f":
+        bare = _NASALS.sub(_ANUSVARA, bare.replace(_NUKTA, ""))
     return unicodedata.normalize("NFC", bare).translate(_LETTERS)

@@ -11,6 +11,8 @@ _KEPT = b"\x01\x020123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz
 _SEPARATE = bytes(byte if byte >= 128 or byte in _KEPT else 32 for byte in range(256))
 _PIECE = re.compile("[^ ]+")
 _DIVIDED = re.compile(r"([-\u00ad])(?<=[^\W\d_].)\n(?=([^\W\d_]))")  # starts with a rare character, which is faster
+_GROUPED = re.compile("[\u00a0\u2009\u202f\u2019'](?<=[0-9].)(?=[0-9]{3}(?![0-9]))")
+"""A separator of thousands that is no comma: a space that ends no line, or the apostrophe of Switzerland."""
 _PAIR = re.compile(r"[&/](?=([A-Za-z]{1,3})(?![\w&/]))")
 _PAIR_START = re.compile(r"(?:^|[^\w&/])([A-Za-z]{1,3})$")
 _PAIR_LETTERS = 4
@@ -25,9 +27,10 @@ def separate(text: str) -> str:
     Every piece keeps its offset and length, in code points. Pieces differ from the text in this:
     - A word divided at the end of a line is one piece, with a soft hyphen in place of the line break.
     - Two to four letters around `&` or `/` are one piece (AT&T, I/O).
+    - Thousands are separated by commas.
     - In lines all in capitals, short words are in lower case, because capitals do not mark an acronym there.
     """
-    text = _with_pairs(_without_shouting(_with_divided_words(text)))
+    text = _with_pairs(_without_shouting(_with_divided_words(_GROUPED.sub(",", text))))
     separated = text.encode("utf-8", "replace").translate(_SEPARATE)
     return separated.replace(b". ", b"  ").replace(b", ", b"  ").decode()
 

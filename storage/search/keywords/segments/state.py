@@ -10,12 +10,12 @@ from docmill.storage.search.keywords.analysis.analyser import ANALYSER_VERSION
 from docmill.storage.search.keywords.segments.chunk_fields import SIDE_FIELDS
 
 FOLDER = "keywords"
-SEARCHED = (1, 2, 3, 4, 5, ANALYSER_VERSION)
+SEARCHED = (1, 2, 3, 4, 5, 6, ANALYSER_VERSION)
 """Versions of the analyser whose postings can be searched. Version 1 had one field. Before version 3, words with
 accents had other stems, and acronyms were stop words. Before version 4, Han characters and Katakana words were not
 terms. Before version 5, words without a stemmer were whole terms, and digits of other scripts stayed as they were.
-Before version 6, Vietnamese words had no marks. Until the next commit rebuilds the postings, a search does not find
-these."""
+Before version 6, Vietnamese words had no marks. Before version 7, numbers had no form without separators but commas.
+Until the next commit rebuilds the postings, a search does not find these."""
 
 
 @dataclass(frozen=True, slots=True)
