@@ -379,8 +379,10 @@ def _renamed(value: _Node, kind: str) -> str:
 
 
 def _words_of(value: _Node, own: _Node) -> str | None:
-    """Return the text of a text node, or None."""
-    for name in ("plain_text", "text", "value"):
+    """Return the text of a text node, or None; Notion gives that of its pieces, whatever they are, as `plain_text`."""
+    if isinstance(value.get("plain_text"), str):
+        return str(value["plain_text"])
+    for name in ("text", "value"):
         if isinstance(value.get(name), str) and not own and not _nodes_in(value) and not _own_texts(value, own):
             return str(value[name])
     return None

@@ -42,3 +42,11 @@ def test_raised_letters_of_a_note_are_marked() -> None:
     texts = [{"type": "text", "text": "10"}, raised, {"type": "text", "text": " W"}]
     note = {"doc": {"type": "doc", "content": [{"type": "paragraph", "content": texts}]}}
     assert parse(json.dumps(note).encode(), FileType("boxnote"), ParseOptions()).text == "10^6^ W"
+
+
+def test_pieces_of_notion_are_read_whatever_their_type() -> None:
+    pieces = [{"type": "text", "text": {"content": said}, "plain_text": said} for said in ("Open the ", "valve")]
+    pieces.append({"type": "equation", "equation": {"expression": "x^2"}, "plain_text": " x^2"})
+    block = {"object": "block", "type": "paragraph", "paragraph": {"rich_text": pieces}}
+    data = json.dumps({"object": "list", "results": [block]}).encode()
+    assert parse(data, FileType("json"), ParseOptions()).text == "Open the valve x^2"

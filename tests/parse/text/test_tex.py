@@ -250,3 +250,18 @@ def test_a_float_of_code_keeps_its_caption() -> None:
         read(f"\\begin{{listing}}[H]{code}\\caption{{Turning}}\\end{{listing}}").text
         == "```python\nturn()\n```\n\nTurning"
     )
+
+
+@pytest.mark.parametrize(
+    "begin",
+    [
+        "tblr}{colspec={lX},hlines}", "longtblr}[caption={Birds}]{ll}", "NiceTabular}{ll}[hvlines]",
+        "tabulary}{\\textwidth}{LL}", "supertabular}{ll}", "xltabular}{\\textwidth}{lX}",
+    ],
+)  # fmt: skip
+def test_tables_of_other_packages_are_tables(begin: str) -> None:
+    rows = "\\rowcolor{gray} Bird & Mass\\tnote{a}\\\\ \\specialrule{1pt}{0pt}{0pt} Kite & \\cellcolor{red}900 g\\\\"
+    parsed = read(f"\\begin{{{begin}\n{rows}\n\\end{{{begin.partition('}')[0]}}}\n")
+    cells = [one.attributes["cells"] for one in parsed.elements if one.kind == "table"]
+    assert cells == [[["Bird", "Mass^a^"], ["Kite", "900 g"]]]
+    assert parsed.text.startswith("Birds\n\n|" if "caption" in begin else "|")

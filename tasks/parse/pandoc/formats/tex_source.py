@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from itertools import islice
 
 from docmill.tasks.parse.pandoc.formats.tex_algorithms import with_keywords
+from docmill.tasks.parse.pandoc.formats.tex_tables import with_usual_tables
 from docmill.tasks.parse.pandoc.inlines import PAGE_MARK
 from docmill.tasks.parse.pandoc.pandoc_table import HEADER_MARK
 
@@ -107,6 +108,7 @@ _CELL_LINES = re.compile(
 # Lengths, and rules below some columns, whose numbers would be read as text.
 _LENGTH = re.compile(
     r"\\setlength\s*\{?\\\w+\}?\s*\{[^{}]*\}|\\(?:cline|cmidrule|hhline)(?:\([lr]*\))?(?:\[[^\]]*\])?\s*\{[^{}]*\}"
+    r"|\\specialrule(?:\s*\{[^{}]*\}){3}"
 )
 _BIBLIOGRAPHY = re.compile(r"\\begin\s*\{thebibliography\}\s*(?:\{[^{}]*\})?")
 _ENTRY = re.compile(r"\\bibitem\s*(?:\[(?:[^\[\]{}]|\{[^{}]*\})*\])?\s*\{([^{}]*)\}")
@@ -127,7 +129,7 @@ _BOX = re.compile(
     r"|(?:makebox|framebox)(?:\[[^\]]*\])*|fbox|mbox|centerline|hbox|vbox)\s*\{[ \t]*(?:%.*\n)?"
 )
 _TABLE = re.compile(
-    r"\\begin\{(?P<name>tabular\*?|tabularx|tabulary|longtable|supertabular|xtabular|NiceTabular\*?)\}"
+    r"\\begin\{(?P<name>tabular\*?|tabularx|longtable)\}"
     rf"(?P<width>(?:\[[^\]]*\])?(?:(?<=[*xy]\}}){_BRACED})?(?:\[[^\]]*\])?)\s*\{{"
 )
 _UNKNOWN = re.compile(r"[^lcrpmbX|@><!*{}\s\d.]|\[")
@@ -292,7 +294,7 @@ def _said(option: str | None) -> str:
 
 def prepared(text: str) -> str:
     """Return a text with item labels as words, bibliography entries as paragraphs, and theorems declared."""
-    text = unwrapped(_with_frames(with_plain_tables(with_keywords(text))), _THEOREMS)
+    text = unwrapped(_with_frames(with_plain_tables(with_usual_tables(with_keywords(text)))), _THEOREMS)
     if "\\bibitem" in text:
         text = _BIBLIOGRAPHY.sub(r"\\section*{References}", text).replace(r"\end{thebibliography}", "")
         text = _ENTRY.sub(lambda match: f"\n\n[{_SPECIAL.sub(_escaped, match[1])}] ", text).replace("\\newblock", " ")
