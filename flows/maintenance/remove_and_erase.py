@@ -13,7 +13,7 @@ from docmill.storage.search.encode.api.api_address import is_api
 from docmill.storage.search.encode.api_encoder import forget_documents
 from docmill.storage.snapshots.change.removal import Removed, commit_without, counted
 from docmill.storage.snapshots.clean.erase import Erased, erase_held, found, same_elsewhere
-from docmill.storage.snapshots.history import snapshots
+from docmill.storage.snapshots.history import query_log, snapshots
 from docmill.storage.snapshots.history.folder import StoreFolder
 from docmill.storage.snapshots.history.source_log import forget_sources
 from docmill.storage.snapshots.write.current_folder import writing
@@ -53,6 +53,8 @@ def _remains(folder: StoreFolder, done: Erased, alike: Sequence[str]) -> Iterato
         yield "the files themselves: the next ingest adds what is still in its source"
     if any((folder.root / REPLIES).glob("*")):
         yield f"answers of a language model, which are not kept by document: remove {folder.root / REPLIES}"
+    if any((folder.root / query_log.FOLDER).glob("*")):
+        yield "logged queries, which may name what they ask for: docmill queries clear removes them all"
     newest = snapshots.newest(folder.root)
     if newest and is_api(newest.space.model):
         yield f"the server of {newest.space.model}, to which the texts were sent: ask its provider what it keeps"

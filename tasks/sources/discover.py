@@ -129,8 +129,8 @@ def likely_name(argument: str) -> str:
 def _named(argument: str) -> tuple[str, str]:
     """Return the name that an argument gives its source, or "", and the path or address."""
     name, _, rest = argument.partition("=")
-    # A path may contain an equals sign.
-    named = bool(rest) and "/" not in name and not may_exist(argument)
+    # A path may contain an equals sign. A name of dots would lead out of the store's name space: `../a.md`.
+    named = bool(rest) and "/" not in name and name not in (".", "..") and not may_exist(argument)
     return (name, rest) if named else ("", argument)
 
 

@@ -49,6 +49,9 @@ def test_a_file_is_a_source_of_one_document(tmp_path: Path) -> None:
 def test_a_named_source_begins_its_uris_with_the_name(tmp_path: Path) -> None:
     write(tmp_path, "a.md")
     assert uris(f"docs={tmp_path}") == ["docs/a.md"]
+    for name in (".", ".."):
+        with pytest.raises(SourceError, match="does not exist"):
+            uris(f"{name}={tmp_path}")
 
 
 def test_patterns_and_ignore_files_leave_files_out(tmp_path: Path) -> None:

@@ -235,10 +235,13 @@ def test_the_command_says_what_goes_and_where_copies_may_be(bench: Workbench) ->
         "This would erase secret.md, secret-old.md: 1 document, 1 chunk, 1 deleted document",
         "  snapshots  1, 2, 3 removed",
     ]
+    with bench.store as store:
+        store.log_query("who knows the secret?", [])
     done = call(bench, "secret.md", "secret-old.md")
     assert done.stdout.startswith("Erased secret.md, secret-old.md: 1 document, 1 chunk, 1 deleted document\n")
     assert "Snapshot 5 is all that is left" in done.stdout
-    for what in ("the files themselves: the next ingest adds", "exports: ", "copies and backups of the store: "):
+    named = ("the files themselves: the next ingest adds", "exports: ", "copies and backups of the store: ")
+    for what in (*named, "logged queries, "):
         assert f"not erased: {what}" in done.stderr
     assert call(bench, "secret.md").exit_code == 1
     rows = json.loads(call(bench, "plain-3.md", "--json").stdout)
