@@ -45,14 +45,32 @@ def add_role_styles(styles: Any) -> None:
 def state_roles(root: Any, styles: Any) -> None:
     """Give headings and code of `word/document.xml` the styles of `add_role_styles`, which pandoc knows."""
     known = _known(styles)
-    paragraphs = [(one, _style_of(one, known)) for one in root.iter(W + "p")]
-    for paragraph, style in paragraphs:
+    if any(one.level < _LEVELS and not one.named for one in known.values()) or _holds(root, "outlineLvl"):
+        _state_headings(root, known)
+    # Most documents have no such font, and looking at each run would take longer than all other preparation.
+    if any(one.mono for one in known.values()) or any(map(_is_mono_font, root.iter(W + "rFonts"))):
+        _state_code(root, known)
+
+
+def _state_headings(root: Any, known: Mapping[str, WordStyle]) -> None:
+    for paragraph, style in _styled(root, known):
         level = _level(paragraph, style)
         if level < _LEVELS and not style.named and _may_head(paragraph):
             _restyle(paragraph, f"{_HEADING}{level + 1}")
-    for block in _listings(paragraphs, known):
+
+
+def _state_code(root: Any, known: Mapping[str, WordStyle]) -> None:
+    for block in _listings([*_styled(root, known)], known):
         for paragraph in block:
             _restyle(paragraph, _CODE)
+
+
+def _holds(root: Any, name: str) -> bool:
+    return next(root.iter(W + name), None) is not None
+
+
+def _styled(root: Any, known: Mapping[str, WordStyle]) -> Iterator[tuple[Any, WordStyle]]:
+    return ((one, _style_of(one, known)) for one in root.iter(W + "p"))
 
 
 def _known(styles: Any) -> Mapping[str, WordStyle]:
@@ -95,8 +113,13 @@ def _value(node: Any) -> str:
 def _font(owner: Any) -> str:
     """Return whether the font of a style or run is "mono" or "other", "" if it states none."""
     fonts = owner.find(f"{W}rPr/{W}rFonts")
-    name = "" if fonts is None else fonts.get(W + "ascii") or fonts.get(W + "asciiTheme") or ""
-    return ("mono" if MONOSPACED.search(name) else "other") if name else ""
+    if fonts is None or not (fonts.get(W + "ascii") or fonts.get(W + "asciiTheme")):
+        return ""
+    return "mono" if _is_mono_font(fonts) else "other"
+
+
+def _is_mono_font(fonts: Any) -> bool:
+    return MONOSPACED.search(fonts.get(W + "ascii") or "") is not None
 
 
 def _style_of(paragraph: Any, known: Mapping[str, WordStyle]) -> WordStyle:
