@@ -299,11 +299,11 @@ def _is_weak_heading(run: HeadingRun, text: str, body: BodyText) -> bool:
 
 
 def _is_within_code(run: HeadingRun, body: BodyText) -> bool:
-    """Return whether small monospaced text is above more of its size, as a comment in code may be."""
+    """Return whether monospaced text that is small or italic is above more of its size, as comments in code are."""
     after = run.after
-    if after is None or not (run.lines[0].font.mono and after.font.mono):
+    if after is None or after.size != run.look.size or not (run.lines[0].font.mono and after.font.mono):
         return False
-    return after.size == run.look.size < body.size
+    return after.size < body.size or (run.look.italic and not body.is_apart(run.gap_below()))
 
 
 def _is_above_text(run: HeadingRun, body: BodyText) -> bool:

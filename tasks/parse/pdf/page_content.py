@@ -198,11 +198,16 @@ def _keeps_words(line: TextLine, sheet: PageContent) -> bool:
 
 def _turn(lines: list[TextLine], layer: TextLayer) -> int:
     """Return 1 if most text runs up the page, -1 if it runs down, else 0."""
-    across = [line for line in lines if line.height > _ACROSS * (line.right - line.left) and len(line.text) >= _FEW]
+    across = [line for line in lines if _is_across(line.box) and len(line.text) >= _FEW]
     if not across or 2 * _characters(across) <= _characters(lines):
         return 0
     longest = max(across, key=lambda line: len(line.text))
     return 1 if layer.runs_up(longest) else -1
+
+
+def _is_across(box: Box) -> bool:
+    left, top, right, bottom = box
+    return bottom - top > _ACROSS * (right - left)
 
 
 def _characters(lines: list[TextLine]) -> int:

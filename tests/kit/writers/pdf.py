@@ -7,7 +7,11 @@ from dataclasses import dataclass, field
 
 WIDTH, HEIGHT = 595, 842  # A4, in points
 FONTS = {"regular": "Helvetica", "bold": "Helvetica-Bold", "italic": "Helvetica-Oblique", "mono": "Courier"}
-MORE_FONTS = {"mono-bold": "Courier-Bold", "bold-italic": "Helvetica-BoldOblique"}  # only in files that use them
+MORE_FONTS = {  # only in files that use them
+    "mono-bold": "Courier-Bold",
+    "mono-italic": "Courier-Oblique",
+    "bold-italic": "Helvetica-BoldOblique",
+}
 
 # Advance widths of Helvetica for the characters 32 to 126, in thousandths of the size (Adobe's AFM file).
 ADVANCES = (

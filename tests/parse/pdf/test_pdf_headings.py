@@ -240,15 +240,15 @@ def test_a_title_is_written_as_its_heading_is() -> None:
     assert headings(parsed) == [(1, parsed.title)] == [(1, "Power of 10^6^ turning millstones")]
 
 
-def test_bold_comments_in_code_are_no_headings() -> None:
+@pytest.mark.parametrize(("style", "size"), [("mono-bold", 8), ("mono-italic", 10)])
+def test_comments_in_code_are_no_headings(style: str, size: int) -> None:
     pdf = page()
     y = pdf.lines(60, 760, LEFT) - 10
-    for line, font in (("# The mill", "mono-bold"), ("", ""), ("grind()", "mono"), ("", ""), ("# Flour", "mono-bold")):
+    for line, font in (("# The mill", style), ("Grind()", "mono"), ("", ""), ("# Flour", style), ("Bake()", "mono")):
         if line:
-            pdf.text(60, y, line, 8, font)
-        y -= 10
-    pdf.text(60, y, "bake()", 8, "mono")
-    pdf.lines(60, y - 30, RIGHT)
+            pdf.text(60, y, line, size, font)
+        y -= size + 2
+    pdf.lines(60, y - 20, RIGHT)
     assert [one.kind for one in read(pdf).elements] == ["paragraph", "code", "paragraph"]
 
 

@@ -154,7 +154,7 @@ def _between_texts(lines: list[TextLine], pieces: Sequence[float], place: Place)
     if not lines or not pieces:
         return
     least = _ROUNDED * _TIGHT_GAP * min([line.size for line in lines])
-    gaps = _gaps(pieces, place, least, any(map(may_be_right_to_left, map(attrgetter("text"), lines))))
+    gaps = _gaps(pieces, place, least, may_be_right_to_left("".join(map(attrgetter("text"), lines))))
     levels = _by_level(lines) if gaps else {}
     for left, top, right, bottom in gaps:
         middle = int((top + bottom) / 2)
