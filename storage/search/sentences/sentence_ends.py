@@ -10,8 +10,8 @@ _ABBREVIATED_WORDS = """
     art pag pagg mlle tél env
 """
 """Abbreviations before a number or within a sentence: English, German, Italian and French."""
-_ABBREVIATED = re.compile(rf"(?<![^\W_])(?:{'|'.join(_ABBREVIATED_WORDS.split())})\.\s+\Z", re.IGNORECASE)
-_DOTTED = re.compile(r"(?:\A|[\s(`\"'])\.\Z")  # as in .NET and ./run
+_ABBREVIATED = frozenset(f"{word}." for word in _ABBREVIATED_WORDS.split())
+_OPENING = "([`\"'"
 _ORDINAL = re.compile(
     r"\b(?:de[rmsn]|das|die|[ia]m|ins?|[vz]om|zu[rm]|beim|jede[rmns]?|diese[rmns]?|sein(?:e[rmns]?)?|und|bis)\s+"
     r"\d{1,2}\.\s+\Z",
@@ -34,12 +34,14 @@ class SentenceStart(NamedTuple):
     @property
     def is_one(self) -> bool:
         """Return whether a sentence ends before the place."""
-        before, after = self.text[max(0, self.place - _REACH) : self.place], self.text[self.place : self.place + 1]
-        if _DOTTED.search(before) or (_QUOTED.search(before) and after in _AFTER_QUOTED):
+        before = self.text[max(0, self.place - _REACH) : self.place]
+        last = before.split()[-1].lstrip(_OPENING) if before.strip() else ""
+        if not before[-1:].isspace():
+            after = self.text[self.place : self.place + 1]
+            return last != "." and not (after in _AFTER_QUOTED and _QUOTED.search(before))
+        if last.rpartition("'")[2].lower() in _ABBREVIATED and not self.text[self.place : self.place + 1].isupper():
             return False
-        if not after.isupper() and _ABBREVIATED.search(before):
-            return False
-        return not (self.language == "de" and _ORDINAL.search(before))
+        return not (self.language == "de" and last[:1].isdigit() and _ORDINAL.search(before))
 
     @property
     def after_mark(self) -> int:
