@@ -306,7 +306,9 @@ def _level_table(
     if len(rows) < LAYOUT.rows:
         return None
     found = _grown_rows(rows, spans, lines, rules)
-    return found if names or (found[0].header_rows and _are_numbered(rows)) else None
+    # Rows of a table without names of rows are numbered, except heads.
+    numbered = all(len(row) == 1 or any(map(str.isdigit, texts[0])) for row, texts in rows[1:])
+    return found if names or (found[0].header_rows and numbered) else None
 
 
 def _grown_rows(
@@ -320,11 +322,6 @@ def _grown_rows(
     table.spans = heads
     taken = grow(table, [line for line in lines if id(line) not in own], rules)
     return table, [*held, *taken]
-
-
-def _are_numbered(rows: list[tuple[_Level, list[str]]]) -> bool:
-    """Return whether the first column has a digit in all rows below the first, except heads."""
-    return all(len(row) == 1 or any(map(str.isdigit, texts[0])) for row, texts in rows[1:])
 
 
 def _longest_fitting(rows: list[_Level], spans: list[Span]) -> list[tuple[_Level, list[str]]]:

@@ -30,10 +30,6 @@ class _OuterRow:
     cells: dict[int, list[str]]
     over: dict[int, int] = field(default_factory=dict)
 
-    def is_over_several(self) -> bool:
-        """Return whether each line spans several columns, none of them the first."""
-        return all(0 < first < last for first, last in self.over.items())
-
     @property
     def extent(self) -> Extent:
         return min(line.box[1] for line in self.lines), max(line.box[3] for line in self.lines)
@@ -170,11 +166,7 @@ class _Growth:
         """Return whether each line of a level is above the name of one column, as close as lines of one text."""
         over = [self._over(line) for line in level]
         close = edge - max(line.box[3] for line in level) < LAYOUT.leading * level[0].height
-        return close and over != [[0]] and all(map(self._is_name, over))
-
-    def _is_name(self, columns: list[int]) -> bool:
-        """Return whether these are a single column that has a name."""
-        return len(columns) == 1 and bool(self.table.cells[0][columns[0]])
+        return close and over != [[0]] and all(len(one) == 1 and self.table.cells[0][one[0]] for one in over)
 
     def _put(self, row: _OuterRow, at: int) -> None:
         """Insert a row at an index."""
@@ -249,7 +241,7 @@ class _Growth:
             return []
         row = self._over_columns(sorted(level, key=lambda line: line.box[0]))
         is_close = edge - row.extent[1] < LAYOUT.close * level[0].height
-        is_over = len(row.over) == len(level) and row.is_over_several()
+        is_over = len(row.over) == len(level) and all(0 < first < last for first, last in row.over.items())
         return [row] if is_close and is_over and not self._is_below_group(row) else []
 
     def _is_below_group(self, row: _OuterRow) -> bool:

@@ -69,13 +69,9 @@ def _starts(held: list[ColumnRun]) -> list[int]:
         weights[round(run.left / _GRID)] += len(run.items)
     first = min(weights)
     chosen = {start for start, lines in weights.most_common(_CANDIDATES) if start > first and lines > 1}
-    return sorted(chosen | _outdented(chosen, weights, first))
-
-
-def _outdented(chosen: set[int], weights: Counter[int], first: int) -> set[int]:
-    """Return the leftmost start near each chosen one: a heading may begin left of the text below it."""
-    found = (min(other for other in weights if start - _OUTDENT <= other) for start in chosen)
-    return {max(first + 1, start) for start in found} & {*weights}
+    # A heading may begin left of the text below it, so the leftmost start near each chosen one is tried, too.
+    outdented = (min(other for other in weights if start - _OUTDENT <= other) for start in chosen)
+    return sorted(chosen | ({max(first + 1, start) for start in outdented} & {*weights}))
 
 
 class _Sides(NamedTuple):
