@@ -3,8 +3,9 @@
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
-from itertools import pairwise
+from itertools import chain, pairwise
 from statistics import mode
+from string import digits
 
 from docmill.tasks.parse.pdf.heading_runs import (
     BodyText,
@@ -188,6 +189,8 @@ Outline = Mapping[tuple[int, str], int]
 _MAX_HEADING = 200  # letters: longer large text is a paragraph, such as an introduction or a quotation
 _MOST_LINES = 3  # of a heading as large as the text: more are a bold or italic paragraph
 _MOST_BOLD, _MOST_ITALIC = 0.4, 0.3  # of a document's letters: with more, its text itself is bold or italic
+_SELDOM = 0.15  # of the letters in the body's font: captions and notes may be in a font of their own with more
+_STRONG = Font(bold=True)
 _APART = 0.25  # font sizes between a bold heading and other bold text
 _LABEL_SIZE = 1.5  # of the body's size: smaller large letters may be labels of a drawing
 _MAX_TITLES = 200  # of one page: each is compared with all of the page's lines
@@ -203,6 +206,7 @@ def mark_headings(pages: Pages, outline: Outline, body: float, stated: str) -> l
     `stated` is the title in the file's metadata.
     """
     _mark_outlined(pages, outline)
+    _embolden(pages)
     text = BodyText(body, *_marks_headings(pages))
     runs = [run for page in pages for run in runs_of(page, text)]
     for run in runs:
@@ -241,10 +245,15 @@ def _mark_titles(page: list[TextLine], wanted: dict[str, int]) -> None:
 
 
 def _readings(page: list[TextLine], index: int, titles: Iterable[str]) -> Iterator[tuple[str, int]]:
-    """Yield the text of a line, alone and with the next lines, while a title may begin with it, and its end."""
+    """Yield the text of a line, alone and with the next lines, while a title may begin with it, and its end.
+
+    Its number is left out if no title begins with it: many outlines have "Results" for "4.1 Results".
+    """
     text = squeeze(page[index].text)
     if not text or len(text) > _MAX_HEADING:
         return
+    if not any(title.startswith(text) for title in titles):
+        text = text.lstrip(digits) or text
     for end in range(index + 1, min(index + _MAX_LINES, len(page)) + 1):
         yield text, end
         if end == len(page) or not any(title.startswith(text) for title in titles):
@@ -255,6 +264,17 @@ def _readings(page: list[TextLine], index: int, titles: Iterable[str]) -> Iterat
 def _set_level(lines: list[TextLine], level: int) -> None:
     for line in lines:
         line.level = level
+
+
+def _embolden(pages: Pages) -> None:
+    """Treat fonts of unknown style that are seldom used as bold, if the most used font is of unknown style, too."""
+    letters = Counter[str]()
+    for line in chain.from_iterable(pages):
+        letters[line.font.code] += len(line.text)
+    body = letters.most_common(1)[0][0] if letters else ""
+    for line in chain.from_iterable(pages) if body else ():
+        if line.font.code and letters[line.font.code] < _SELDOM * letters[body]:
+            line.font = _STRONG
 
 
 def _marks_headings(pages: Pages) -> tuple[bool, bool]:

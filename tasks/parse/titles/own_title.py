@@ -21,6 +21,7 @@ _NO_NAMES = (
     ("the name of a template", r".*\btemplate|vorlage\b.*"),
     ("a file's name", r".*\.(?:docx?|dotx?|pdf|x?html?|md|tex|dvi|indd|qxd|pptx?|xlsx?|rtf|odt|txt|e?ps)"),
     ("a file's name", r".*\.(?:exe|tmp|psd|pub|wpd)"),
+    ("an identifier", r"(?:doi|pii|arxiv|isbn|issn)\b\W*[\w./()-]*\d[\w./()-]*|10\.\d{4,9}/\S+"),
     ("a placeholder", r"\{.*\}|<.*>|%.*%|\[.*\]"),
     ("no words", r"[\W\d_]*"),
 )  # fmt: skip

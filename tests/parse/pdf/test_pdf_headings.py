@@ -3,6 +3,8 @@
 import pytest
 
 from docmill.storage.schema import Parsed
+from docmill.tasks.parse.dispatch.reading import parse
+from docmill.tasks.parse.formats import FileType, ParseOptions
 from docmill.tasks.parse.pdf.text.line import _named
 from tests.kit.pdf_pages import LEFT, RIGHT, page, parts, read
 from tests.kit.writers.pdf import Pdf, text_width
@@ -335,3 +337,25 @@ def test_a_version_and_its_date_are_a_heading_without_a_word(size: float, font: 
         pdf.text(60, y, release, size, font)
         pdf.lines(60, y - 24, LEFT)
     assert headings(read(pdf)) == [(1, "What has changed"), (2, "3.4.1 (2025-01-27)"), (2, "3.4.0 (2024-11-18)")]
+
+
+def test_an_outline_without_numbers_names_headings_that_have_some() -> None:
+    pdf = page()
+    pdf.outline = [(1, "Scope", 0, 0.0), (2, "Gates of the mill", 0, 0.0)]
+    for y, line in ((790, "1. Scope"), (690, "1.1 Gates of"), (676, "the mill"), (590, "2. Sluices")):
+        pdf.text(60, y, line, 10)
+        pdf.lines(60, y - 30, LEFT)
+    assert headings(read(pdf)) == [(1, "1. Scope"), (2, "1.1 Gates of the mill")]
+
+
+def test_a_seldom_font_of_unknown_style_marks_headings_where_the_usual_one_is_unknown_too() -> None:
+    pdf = written(("1. Scope", 10, "bold"), ("2. Results", 10, "bold"), ("See the mill", 10, "regular"))
+
+    def named(regular: bytes, bold: bytes) -> list[tuple[int, str]]:
+        data = pdf.to_bytes().replace(b"/BaseFont /Helvetica-Bold ", b"/BaseFont /" + bold + b" ")
+        data = data.replace(b"/BaseFont /Helvetica ", b"/BaseFont /" + regular + b" ")
+        return headings(parse(data, FileType("pdf"), ParseOptions()))
+
+    found = [(1, "1. Scope"), (1, "2. Results")]
+    assert named(b"EOFADN+AdvPS6F00", b"EOFAEB+AdvPS6F01") == named(b"CIDFont+F1", b"CIDFont+F2") == found
+    assert named(b"AdvPS6F00", b"AdvPS6F00") == named(b"Arial", b"TT2") == []

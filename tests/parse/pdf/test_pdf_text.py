@@ -389,3 +389,15 @@ def test_signs_of_items_are_shapes_dashes_and_letters_of_symbol_fonts(sign: str)
 @pytest.mark.parametrize("sign", [*"\u2610\u2612\u27a5\u221aA1="])
 def test_boxes_to_tick_references_and_operators_are_no_signs_of_items(sign: str) -> None:
     assert marker_of(f"{sign} the gate") is None
+
+
+def test_small_letters_in_the_middle_of_a_line_do_not_end_its_paragraph() -> None:
+    pdf = page()
+    pdf.text(60, 740, "It begins where nobody expects it to be, at a mill of oak,")
+    left = 60.0
+    for text, size in (("and it goes on with ", 10), ("SMALL CAPITALS IN IT", 8), (" for a while,", 10)):
+        pdf.text(left, 727.5, text, size)
+        left += text_width(text, size)
+    pdf.text(60, 715, "and then it ends at the old weir.")
+    text = "of oak, and it goes on with SMALL CAPITALS IN IT for a while, and then it ends at the old weir."
+    assert parts(read(pdf), "paragraph") == [f"It begins where nobody expects it to be, at a mill {text}"]

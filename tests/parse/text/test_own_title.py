@@ -19,6 +19,7 @@ def parsed(text: str, form: str) -> Parsed:
 JUNK = [
     *("(anonymous)", "Untitled", "untitled 3", "10811.exe", "report.docx", "Microsoft Word - wheel.doc", "Slide 1"),
     *("PowerPoint Presentation", "Document2", "{Style.Header}", "CV template", "10811", "---"),
+    *("doi:10.1016/j.jhydrol.2005.01.006", "10.1000/182", "PII: S0022-1694(05)00006-1", "arXiv:2203.00274v2"),
 ]
 
 
@@ -30,7 +31,14 @@ def test_a_title_that_names_nothing_is_refused_in_every_format_but_as_a_heading(
     assert (stated.title, shown.title, instead.title) == ("", title, "The wheel")
 
 
-KEPT = ["The template of the wheel", "Documents of the mill", "Microsoft at work", "1984 in brief"]
+KEPT = [
+    "DOI: what it is",
+    "ISBN 13 and the trade",
+    "The template of the wheel",
+    "Documents of the mill",
+    "Microsoft at work",
+    "1984 in brief",
+]
 
 
 @pytest.mark.parametrize("title", KEPT)

@@ -23,6 +23,8 @@ _ITALIC = re.compile(
     re.IGNORECASE,
 )
 _NOT_BOLD = re.compile(r"-(?:regular|roman|book|light)", re.IGNORECASE)  # although typewriter fonts have wide stems
+_CODE = re.compile(r"(?:[A-Z]{6}\+)?(Adv[A-Z]*\d?[0-9A-F]*|CIDFont\+F\d+|[A-Z]{1,2}\d*_?\d+)")
+"""Names that typesetting systems and printer drivers give to fonts: AdvPS6F01, CIDFont+F2, TT2, T1_0."""
 _BOLD_WEIGHT = 560
 """The weight that pdfium derives from a font's stem, five times its width. Text has 400, seldom 500; the bold of
 Computer Modern has 570, that of other families 600 and more."""
@@ -53,11 +55,15 @@ _ALONG = 1.6  # font sizes: a higher line holds two, or runs up the page
 
 @dataclass(frozen=True, slots=True)
 class Font:
-    """The properties of a font: bold, monospaced (as for code) and slanted."""
+    """The properties of a font: bold, monospaced (as for code) and slanted.
+
+    If neither its name nor anything else tells these, `code` is its name, such as AdvPS6F01.
+    """
 
     bold: bool = False
     mono: bool = False
     italic: bool = False
+    code: str = ""
 
     def both(self, other: "Font") -> "Font":
         """Return the properties that both fonts share."""
@@ -76,16 +82,25 @@ def read_font(pointer: int | None) -> Font:
     ask = calls()
     name = _NAME()
     length = ask["FPDFFont_GetBaseFontName"](pointer, ctypes.addressof(name), _NAME_BYTES)
-    bold, mono, italic = _named(name.value if 0 < length <= _NAME_BYTES else b"")
+    written = name.value if 0 < length <= _NAME_BYTES else b""
+    bold, mono, italic = _named(written)
     flags = max(ask["FPDFFont_GetFlags"](pointer), 0)  # -1 where it has none
     if not bold:
         heavy = bold is None and ask["FPDFFont_GetWeight"](pointer) >= _BOLD_WEIGHT
         bold = heavy or bool(flags & _FORCE_BOLD)
-    return _font(bold, mono or bool(flags & _FIXED_PITCH), italic or bool(flags & _SLANTED))
+    font = _font(bold, mono or bool(flags & _FIXED_PITCH), italic or bool(flags & _SLANTED))
+    return _coded(written) if font is PLAIN else font
 
 
 def _font(bold: bool, mono: bool, italic: bool) -> Font:
     return Font(bold, mono, italic) if bold or mono or italic else PLAIN
+
+
+@lru_cache(maxsize=_KNOWN_NAMES)
+def _coded(name: bytes) -> Font:
+    """Return the font of a name that is a code; PLAIN for any other name."""
+    match = _CODE.fullmatch(name.decode("latin-1"))
+    return Font(code=match[1]) if match else PLAIN
 
 
 @lru_cache(maxsize=_KNOWN_NAMES)

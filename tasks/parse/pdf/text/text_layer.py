@@ -6,6 +6,7 @@ A line with a wide gap is split into pieces: columns of a table or of a page tha
 import ctypes
 import re
 from bisect import bisect_left, bisect_right
+from collections import Counter
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from functools import cache, cached_property, partial, reduce
 from itertools import chain, islice, pairwise, repeat, starmap
@@ -158,7 +159,9 @@ class TextLayer:
         boxes = self._boxes(spans)
         if self._is_leftward:
             boxes = [self._box_of(one) if self._may_turn(one) else box for one, box in zip(spans, boxes, strict=True)]
-        sizes = self._sizes_of(middles, pointers, boxes)
+        sizes = self._of_ends(
+            self._sizes_of(middles, pointers, boxes), spans, [*zip(pointers, map(_height, boxes), strict=True)]
+        )
         if any(map(self._is_flat, {*pointers})):
             boxes = [*map(self._whole_box, boxes, sizes, middles, pointers)]
         lines = []
@@ -258,14 +261,24 @@ class TextLayer:
     def _sizes_of(self, indexes: list[int], pointers: list[int | None], boxes: list[Box]) -> list[float]:
         """Return the font sizes of characters in points, cached by font, nominal size and height."""
         nominal = map(self._calls["FPDFText_GetFontSize"], repeat(self._reference), indexes)
-        keys = [
-            (pointer, size, int(_STEPS * (box[3] - box[1])))
-            for pointer, size, box in zip(pointers, nominal, boxes, strict=True)
-        ]
+        keys = [(pointer, size, _height(box)) for pointer, size, box in zip(pointers, nominal, boxes, strict=True)]
         known = self._scaled
         new = {key: index for key, index in zip(keys, indexes, strict=True) if key not in known}
         known.update(zip(new, self._real_sizes([*new.values()]), strict=True))
         return [known[key] for key in keys]
+
+    def _of_ends(self, sizes: list[float], spans: list[Span], looks: list[tuple[int | None, int]]) -> list[float]:
+        """Return the sizes of lines; the middle of one may be a small capital, or a name in smaller letters.
+
+        `looks` are the fonts and heights of the lines. Lines of one look have one size. If one seems to have another,
+        its size is that of its ends if these are alike.
+        """
+        several = Counter(look for look, _ in {*zip(looks, sizes, strict=True)})
+        for at, look in enumerate(looks):
+            if several[look] > 1:
+                first, last = self._real_sizes([*spans[at]])
+                sizes[at] = first if first == last else sizes[at]
+        return sizes
 
     def _real_sizes(self, indexes: list[int]) -> list[float]:
         """Return the font sizes of characters in points, as scaled on the page."""
@@ -462,3 +475,8 @@ class TextLayer:
         self._calls["FPDFText_GetCharOrigin"](self._reference, index, *self._origin_at)
         x, y = self._origin
         return self._place[1] * x + self._place[3] * y
+
+
+def _height(box: Box) -> int:
+    """Return the height of a box in steps."""
+    return int(_STEPS * (box[3] - box[1]))
