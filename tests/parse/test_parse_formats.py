@@ -230,7 +230,7 @@ def test_a_pdf_has_pages_boxes_headings_items_and_furniture() -> None:
     left, top, right, bottom = page[2].box or (0, 0, 0, 0)
     assert 60 < left < 70 < right < 200
     assert 80 < top < 102 < bottom < 110  # 842 - 740, from the top
-    assert parsed.title == "1 Chapter"  # "manual.docx" is what a program wrote
+    assert parsed.title == ""  # "manual.docx" is what a program wrote, and "1 Chapter" is one of several
     stated = {"author": "Ann", "created": "2025-01-02T03:04:05", "language": "en"}
     assert parsed.metadata == stated | {"pages": 3, "furniture": 6}
 
