@@ -5,8 +5,7 @@ import os
 import random
 import shutil
 import tempfile
-from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -16,7 +15,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 from pydantic import TypeAdapter
-from rank_bm25 import BM25Okapi
 
 from docmill.storage import failpoints
 from docmill.storage.errors import ConfigError, StoreError
@@ -25,7 +23,8 @@ from docmill.storage.search.keywords import keyword_search, keyword_writer, topk
 from docmill.storage.search.keywords.analysis.analyser import analyse
 from docmill.storage.search.keywords.keyword_search import KeywordHit, KeywordIndex
 from docmill.storage.search.keywords.keyword_writer import merge_ahead, merged, rebuild, update
-from docmill.storage.search.keywords.scoring import Floats, Scoring
+from docmill.storage.search.keywords.reference import MemoryIndex
+from docmill.storage.search.keywords.scoring import Scoring
 from docmill.storage.search.keywords.segments import build, merge_segments
 from docmill.storage.search.keywords.segments.chunk_fields import ChunkFields
 from docmill.storage.search.keywords.segments.merge_segments import MOST_SEGMENTS
@@ -64,44 +63,6 @@ def assert_hits_equal(found: Sequence[KeywordHit], expected: list[KeywordHit]) -
         assert hit.score == pytest.approx(sum(hit.terms.values()))
         if hit.chunk_id == other.chunk_id:
             assert hit.terms == pytest.approx(other.terms, rel=0, abs=1e-9)
-
-
-class MemoryIndex:
-    """BM25Okapi over (chunk id, text) pairs; search time is proportional to their number."""
-
-    def __init__(
-        self, chunks: Iterable[tuple[str, str]], language: str = "english", scoring: Scoring | None = None
-    ) -> None:
-        scoring = scoring or Scoring()
-        pairs = list(chunks)
-        self.chunk_ids = [chunk_id for chunk_id, _ in pairs]
-        self._language = language
-        self._terms = [Counter(analyse(text, language)) for _, text in pairs]
-        corpus = [list(terms.elements()) for terms in self._terms]
-        self._model = None
-        if any(corpus):
-            self._model = BM25Okapi(corpus, k1=scoring.k1, b=scoring.fields[0].b, epsilon=scoring.epsilon)
-
-    def scores(self, query: str) -> Floats:
-        """Return the score of every chunk, in the order of `chunk_ids`."""
-        return self._scores(analyse(query, self._language))
-
-    def search(self, query: str, k: int) -> list[KeywordHit]:
-        """Return the best `k` chunks that contain a term of the query, by score descending, then by chunk id."""
-        counts = Counter(analyse(query, self._language))
-        columns = {term: self._scores([term] * count) for term, count in counts.items()}
-        hits = []
-        for row, chunk_id in enumerate(self.chunk_ids):
-            matched = {term: float(column[row]) for term, column in columns.items() if term in self._terms[row]}
-            if matched:
-                hits.append(KeywordHit(chunk_id, sum(matched.values()), matched, dict.fromkeys(matched, ("text",))))
-        return sorted(hits, key=lambda hit: (-hit.score, hit.chunk_id))[:k]
-
-    def _scores(self, terms: list[str]) -> Floats:
-        if self._model is None:
-            return np.zeros(len(self.chunk_ids))
-        scores: Floats = self._model.get_scores(terms)
-        return scores
 
 
 class Postings(RuleBasedStateMachine):
