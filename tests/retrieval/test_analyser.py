@@ -39,6 +39,7 @@ from tests.kit.drawing import examples
         ("C++, C# and title#", ["c++", "c#", "titl"]),
         ("os.path.join(a)", ["os.path.join", "os", "path", "join"]),
         ("settings.toml. Next", ["settings.toml", "set", "toml", "next"]),
+        ("1918-1919", ["1918-1919", "1918", "1919"]),
         ("on 2024-05-01", ["2024-05-01", "20240501", "2024", "05", "01"]),
         ("CVE-2024-1234", ["cve-2024-1234", "cve", "2024", "1234"]),
         ("a well-known --flag", ["well", "known", "flag"]),

@@ -81,8 +81,8 @@ _OPERATORS = frozenset({"and", "or", "not"})  # in capitals, these are operators
 _THOUSANDS = re.compile(r"\d{1,3}(?:,\d{3})+(?:\.\d+)?")
 _DOTTED_THOUSANDS = re.compile(r"[1-9]\d{0,2}(?:\.\d{3})+")  # or a version, or a fraction of three digits
 _DIGITS_OF_CODE = 8
-"""The least digits of a code that is also written without its hyphens: dates, ISBNs and telephone numbers, but not
-ranges of years or pages ("1-2")."""
+"""The least digits of a code of three parts or more that is also written without its hyphens: dates, ISBNs and
+telephone numbers. Two parts are a range of years or pages."""
 _PARTS = re.compile("U+(?=Ul)|U?[lod]+|U+d*")
 _NUMBERED = re.compile(r"(\D{2,})(\d+)")
 _VIETNAMESE = re.compile("[ƠơƯư\u1ea0-\u1ef9]")
@@ -365,7 +365,7 @@ def _whole(text: str) -> Iterator[str]:
 def _without_hyphens(pieces: list[str]) -> Iterator[str]:
     """Yield the digits of a long code in one, such as 9783161484100."""
     digits = "".join(pieces)
-    if len(pieces) > 1 and digits.isdigit() and _DIGITS_OF_CODE <= len(digits) <= LONGEST_TERM:
+    if len(pieces) > 2 and digits.isdigit() and _DIGITS_OF_CODE <= len(digits) <= LONGEST_TERM:
         yield digits
 
 
