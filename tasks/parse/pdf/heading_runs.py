@@ -28,7 +28,7 @@ _NUMBER = re.compile(
 )
 _ITEM = re.compile(r"\(?(?:[a-z]|[ivx]{1,4}|\d{1,2})\)\s|[A-Za-z]\.\s+[a-z]")
 _QUOTES = "\"'\u2018\u2019\u201c\u201d\u00ab\u00bb(\u00bf\u00a1"
-_ADDRESS = re.compile(r"\w@\w|https?://|\bwww\.")
+_ADDRESS = re.compile(r"\w@\w|https?://|\bwww\.|\w\.[a-z]{2,3}/\w")
 _FORMULA = re.compile(r"[<>={}\\∑∫∈≤≥]")
 _MARKED = re.compile(r"(?:\d{1,2}(?:\.\d{1,2}){0,4}\.?|[A-Z]\.|[IVX]{1,5}\.|§+\s*\d+)\s+\S")
 _RELEASE = re.compile(r"\[?v?\d+(?:\.\d+)+\]?\s+\W{0,2}\d{4}-\d\d-\d\d\W?")  # "3.4.1 (2025-01-27)"

@@ -108,6 +108,7 @@ def _level(look: Look, of_look: dict[Look, int], ranks: dict[Look, int], nested:
     return max(min(min(of_look.values()) - 1, nested[look]), 1)
 
 
+_NEARLY = 0.85  # of the size of headings: a smaller first one is a letterhead or the name of a picture
 _FIRST_PAGES = 2  # the cover, and the first page of text
 _BELOW_BYLINE = re.compile(
     r"abstract|summary|contents|table of contents|zusammenfassung|inhalt(?:sverzeichnis)?|résumé|sommaire|resumen"
@@ -123,16 +124,27 @@ _LEAST_LETTERS = 6  # of a title to find within a heading, or the reverse: fewer
 def mark_title(runs: list[HeadingRun], stated: str) -> list[TextLine]:
     """Return the lines of a document's title, if any; its authors and its date stop being headings.
 
-    The title is the heading that the title `stated` in the file names, else the largest of the first headings.
+    The title is the heading of the first pages that the title `stated` in the file names, else one by its look.
     """
     kept = [run for run in runs if run.kept]
     first = [run for run in kept if run.page < kept[0].page + _FIRST_PAGES]
     if not first:
         return []
-    title = next((run for run in first if _agrees(stated, run.text)), max(first, key=lambda run: run.look.size))
+    named = (run for run in first if _agrees(stated, run.text))
+    title = next(named, None) or _outstanding(first, Counter(run.look for run in kept))
     for run in _byline(title, runs):
         run.kept = False
     return title.lines
+
+
+def _outstanding(first: list[HeadingRun], looks: Counter[Look]) -> HeadingRun:
+    """Return the largest of the first headings; but if several headings look like it, the very first one.
+
+    No other heading looks like that one then, and it is nearly as large.
+    """
+    largest = max(first, key=lambda run: run.look.size)
+    is_alone = looks[first[0].look] == 1 < looks[largest.look]
+    return first[0] if is_alone and first[0].look.size >= _NEARLY * largest.look.size else largest
 
 
 def _byline(title: HeadingRun, runs: list[HeadingRun]) -> list[HeadingRun]:

@@ -107,6 +107,16 @@ def test_the_largest_of_the_first_headings_is_the_title_however_short_it_is() ->
     assert headings(parsed) == [(1, "Invoice"), *deeper]
 
 
+@pytest.mark.parametrize(("size", "title"), [(13, "On mills"), (11, "Gates")])
+def test_a_first_heading_nearly_as_large_as_all_others_is_the_title(size: float, title: str) -> None:
+    sections = [(name, 14.0, "bold") for name in ("Gates", "Sluices", "Weirs")]
+    assert read(written(("On mills", size, "bold"), *sections)).title == title
+
+
+def test_an_address_is_no_title_however_large_it_is() -> None:
+    assert read(written(("Report on mills", 18, "bold"), ("example.com/mills", 40, "bold"))).title == "Report on mills"
+
+
 def test_a_stated_title_holds_unless_it_is_that_of_a_template() -> None:
     blocks = (("Report on rivers", 22.0, "bold"), ("Repairs", 14.0, "bold"))
     assert read(written(*blocks, info="Report on rivers and weirs")).title == "Report on rivers and weirs"
