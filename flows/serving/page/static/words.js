@@ -4,7 +4,8 @@
 // end of a line, any other word.
 const WORD = /(?<![\p{L}\p{N}])(?:(?:\p{L}\.)+\p{L}|(?:\p{Lu}\p{Ll}?\.)+\p{Lu}\p{Ll}?)(?![\p{L}\p{N}])|(?<![\p{L}\p{N}])[A-Za-z]{1,3}[&/][A-Za-z]{1,3}(?![\p{L}\p{N}&/])|\p{L}+[-\u00ad]\n\p{Ll}+|[\p{L}\p{N}][\p{L}\p{N}\p{M}'’_\u00ad-]*/gu;
 // What the index removes from words: accents, the vowel marks of Hebrew and Arabic, and strokes (storage/search/keywords/analysis/folding.py).
-const LEFT_OUT = /(?<!и)\u0306|[\u0300-\u0305\u0307-\u036f\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\u0610-\u061a\u0640\u064b-\u0652\u0656-\u065f\u0670\u06d6-\u06dc\u06df-\u06e4\u06e7\u06e8\u06ea-\u06ed]/g;
+const LEFT_OUT = /(?<!и)\u0306|[\u0300-\u0305\u0307-\u036f\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\u0610-\u061a\u0640\u064b-\u0652\u0656-\u065f\u0670\u06d6-\u06dc\u06df-\u06e4\u06e7\u06e8\u06ea-\u06ed\u093c]/g;
+const NASALS = /\u0901|\u0919\u094d(?=[\u0915-\u0918])|\u091e\u094d(?=[\u091a-\u091d])|\u0923\u094d(?=[\u091f-\u0922])|\u0928\u094d(?=[\u0924-\u0927])|\u092e\u094d(?=[\u092a-\u092d])/g;
 const LETTERS = { ی: "ي", ى: "ي", ے: "ي", ک: "ك", ہ: "ه", ھ: "ه", ß: "ss", æ: "ae", œ: "oe", ø: "o", ł: "l", đ: "d", ð: "d", þ: "th", ħ: "h", ŧ: "t", ı: "i" };
 const JOINTS = /[.\-\u00ad\n]/g; // U.S.A. is "usa" in the index, and e-mail is also "email"
 const ACRONYM = 3; // letters of an acronym that in lower case is a common word: IT, WHO
@@ -44,7 +45,7 @@ const short = (word) => word.length > 1 && word.length <= ACRONYM && word === wo
 
 /** Return a word in lower case without accents, strokes and vowel marks. */
 export const folded = (word) =>
-  word.toLowerCase().normalize("NFD").replace(LEFT_OUT, "").normalize("NFC").replace(/[یىےکہھßæœøłđðþħŧı]/g, (letter) => LETTERS[letter]);
+  word.toLowerCase().normalize("NFD").replace(LEFT_OUT, "").replace(NASALS, "\u0902").normalize("NFC").replace(/[یىےکہھßæœøłđðþħŧı]/g, (letter) => LETTERS[letter]);
 
 /** Return the runs of letters in a word whose pairs, or single letters, a search matched. */
 function runs(word, index, wanted) {
