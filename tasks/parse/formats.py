@@ -144,7 +144,7 @@ _ALL = (
     _form("html", 17, "markup.html.hypertext.parse_html", ".htm .html .shtml .xhtml", "HTML and XHTML",
         "a walk over lxml's tree: headings, nested lists, tables, code", titled=True, holds=TAGGED, akin="vue",
         labels="html"),
-    _form("pdf", 33, "pdf.reader.parse_pdf", ".pdf", "PDF",
+    _form("pdf", 34, "pdf.reader.parse_pdf", ".pdf", "PDF",
         "pypdfium2: columns, headings, lists, tables, code, footnotes, links, filled forms; pages and boxes",
         signatures=((0, b"%PDF-"),)),
     _form("image", 8, "pdf.reader.parse_image", ".bmp .gif .jpeg .jpg .png .tif .tiff .webp",

@@ -38,6 +38,7 @@ from docmill.tasks.parse.pdf.text.ruling_lines import LevelRules
 
 # Complete rows that make a table. With fewer, a date next to an address becomes one; with more, small tables stay text.
 _MIN_ROWS = 3
+_MANY = 4  # columns
 _MIN_HEADED = 2  # if a rule below the first row, or its bold letters, show that it is a header
 _MIN_PAIRS = 4  # for two columns: forms, lists and tables of contents have these, too
 _MIN_SHARE = 0.6
@@ -182,7 +183,9 @@ def _table(rows: list[list[TextLine]], rules: LevelRules) -> PageTable | None:
     width = len(spans)
     if width < 2 or any(-1 in row for row in placed):
         return None
-    headed = _is_ruled(placed, spans, rules) or _is_set_apart(placed, width)
+    headed = (
+        _is_ruled(placed, spans, rules) or _is_set_apart(placed, width) or _names_figures(placed[0], placed[1], width)
+    )
     enough = _are_enough(Counter(map(len, placed)), width, _least_rows(width, headed))
     if not enough or are_doubtful(placed, width, headed, _are_banded(placed, spans, rules)):
         return None
@@ -225,6 +228,15 @@ def _is_set_apart(placed: list[PlacedRow], width: int) -> bool:
     if len(placed[0]) < max(width - 1, 2):
         return False
     return any(_are_all(placed[0], style) and not _are_all(placed[1], style) for style in ("bold", "italic"))
+
+
+def _names_figures(first: PlacedRow, second: PlacedRow, width: int) -> bool:
+    """Return whether the first row has a name in each of many columns, and the second mostly figures."""
+    if width < _MANY or not len(first) == len(second) == width:
+        return False
+    names, cells = lines_of(first), lines_of(second)
+    figures = sum(is_value(line.text) for line in cells)
+    return not any(is_value(line.text) for line in names) and 2 * figures >= len(cells)
 
 
 def _are_all(row: PlacedRow, style: str) -> bool:

@@ -193,6 +193,21 @@ SENTENCES = (
 )
 
 
+def test_one_row_of_figures_below_four_names_or_more_is_a_table() -> None:
+    def tables(*rows: tuple[str | list[str], ...]) -> list[list[list[str]]]:
+        pdf = page()
+        pdf.lines(60, written(pdf, (60, 150, 240, 330, 420)[: len(rows[0])], 740, [*rows]) - 20, LEFT)
+        return cells_of(read(pdf))
+
+    names = ("Start date", "End date", "Shows", "Gross sum", "Net sum")
+    figures = ("12/20/24", "12/31/24", "48", "$12,500.00", "$11,250.00")
+    assert tables(names[:4], figures[:4]) == [[[*names[:4]], [*figures[:4]]]]
+    assert tables(names, figures) == [[[*names], [*figures]]]
+    assert tables(names[:3], figures[:3]) == []
+    assert tables(names, ("Ann Miller", "New York", "North", "Oak", "12 %")) == []
+    assert tables(figures, figures) == []
+
+
 def test_sentences_beside_figures_below_a_rule_are_rows() -> None:
     pdf = page()
     written(pdf, (60, 450, 500), 740, [("what was measured", "found", "bound")])
