@@ -264,7 +264,7 @@ def _readings(page: list[TextLine], index: int, titles: Iterable[str]) -> Iterat
     text = squeeze(page[index].text)
     if not text or len(text) > _MAX_HEADING:
         return
-    if not any(title.startswith(text) for title in titles):
+    if text[0].isdigit() and not any(title.startswith(text) for title in titles):
         text = text.lstrip(digits) or text
     for end in range(index + 1, min(index + _MAX_LINES, len(page)) + 1):
         yield text, end

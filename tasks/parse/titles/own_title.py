@@ -80,9 +80,11 @@ def _names_whole(parsed: Parsed, heading: Element, headings: Sequence[Element]) 
 
 def _has_next(heading: Element, headings: Sequence[Element]) -> bool:
     """Return whether another heading of the same level has a number of the same form."""
-    form = _number_form(heading)
-    words = {_words(one) for one in headings if one.level == heading.level and _number_form(one) == form}
-    return form is not None and len(words) > 1
+    form, words = _number_form(heading), _words(heading)
+    if form is None:
+        return False
+    alike = (one for one in headings if one.level == heading.level and _words(one) != words)
+    return any(_number_form(one) == form for one in alike)
 
 
 def _number_form(heading: Element) -> tuple[str, int] | None:
